@@ -8,6 +8,7 @@ mod precision;
 mod rank_text;
 mod recipes;
 mod renamed;
+mod report_to;
 mod rules;
 mod schedule;
 mod trainable;
@@ -31,6 +32,7 @@ pub use precision::Precision;
 pub use rank_text::RankText;
 use recipes::{layer_text, method_layer};
 use renamed::rename;
+pub use report_to::ReportTo;
 pub use schedule::Schedule;
 pub use trainable::Trainable;
 
@@ -84,6 +86,9 @@ pub struct DatasetConfig {
     pub hypernym_prob: f32,
     /// Number of threads that decode, crop and tokenise; 0 for one per core.
     pub workers: usize,
+    /// Number of lanes that the data is dealt out to, each with its share of every batch. A process of
+    /// a run reads only the lanes of its rows.
+    pub lanes: usize,
     /// Fraction of broken records at which a run stops.
     pub max_broken: f64,
     /// Folder that keeps data from object storage; if unset, `espalier/data` in the user's cache folder.
@@ -178,6 +183,8 @@ pub struct OptimConfig {
     pub wd_groups: DecayGroups,
     /// Maximum norm of the whole gradient; 0 for no clipping.
     pub grad_clip_norm: f64,
+    /// Decay of the exponential moving average of the weights, in [0, 1); 0 for no average.
+    pub ema: f64,
 }
 
 /// `[train]`: method, batches, length of the run, checkpoints and logging.
@@ -230,6 +237,8 @@ pub struct TrainConfigBlock {
     pub rank_check: u64,
     /// Seconds that the processes of a run wait for one that does not come.
     pub rank_timeout: u64,
+    /// Where metrics are written.
+    pub report_to: Vec<ReportTo>,
     /// Steps between lines of `metrics.jsonl`.
     pub log_frequency: u64,
     /// Number of validation batches whose loss is measured at every checkpoint.
@@ -332,10 +341,11 @@ impl TrainConfig {
         self
     }
 
-    /// Returns the number of samples per step.
+    /// Returns the number of samples per step; the largest number if it is too large, which the rules of
+    /// the two factors refuse.
     #[must_use]
     pub fn samples_of_step(&self) -> usize {
-        self.train.batch_size * self.train.accum_freq
+        self.train.batch_size.saturating_mul(self.train.accum_freq)
     }
 
     /// Returns the bytes of one checkpoint: weights and two moments, in `f32`.
@@ -375,6 +385,9 @@ mod tests {
         assert!(message.contains("between 2 and 1048576"), "{message}");
         let message = refused("train.accum_freq=4611686018427387904");
         assert!(message.contains("between 1 and 1048576"), "{message}");
+        let mut both = TrainConfig::resolve(None, Table::new(), &[]).unwrap();
+        (both.train.batch_size, both.train.accum_freq) = (1 << 62, 8);
+        assert_eq!(both.samples_of_step(), usize::MAX);
         let mut model = Preset::VitT8_64.config();
         model.vision.patch = 0;
         let model = Table::try_from(model).unwrap();

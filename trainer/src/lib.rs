@@ -6,10 +6,10 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::Parser;
-
+pub mod averaged;
 pub mod classifier_file;
 pub mod cli;
 pub mod commands;
@@ -27,9 +27,12 @@ pub mod import;
 pub mod layout;
 pub mod memory;
 pub mod model_file;
+pub mod model_name;
 pub mod output;
+pub mod photos;
 pub mod plot;
 pub mod ranks;
+pub mod run_metrics;
 pub mod storage;
 pub mod tensors;
 pub mod words;
@@ -37,9 +40,24 @@ pub mod words;
 /// Parses the command line, runs the command, prints its error and returns its exit code.
 #[must_use]
 pub fn run() -> ExitCode {
-    let cli = cli::Cli::parse();
+    memory::keep_freed_blocks();
+    ExitCode::from(run_with(std::env::args_os()))
+}
+
+/// Runs the command of these arguments, of which the first is the name of the program.
+///
+/// Prints its error and returns its exit code.
+pub fn run_with(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    let cli = match cli::parse(arguments) {
+        Ok(cli) => cli,
+        // Also help and version, which go to standard output.
+        Err(message) => {
+            let _ = message.print();
+            return u8::try_from(message.exit_code()).unwrap_or(2);
+        }
+    };
     match commands::dispatch(&cli) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => 0,
         Err(error) => {
             let message = format!("{error:#}");
             if !message.is_empty() {
@@ -48,7 +66,7 @@ pub fn run() -> ExitCode {
                     storage::without_secrets(&message)
                 ));
             }
-            ExitCode::from(exit_code::code(&error))
+            exit_code::code(&error)
         }
     }
 }

@@ -3,6 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    espalier_trainer::memory::keep_freed_blocks();
     espalier_trainer::run()
 }

@@ -13,13 +13,13 @@ use espalier_core::taxonomy::{Lexicon, Taxonomy};
 use espalier_core::weights::{self, Tensors};
 
 use crate::disk::read;
-use crate::disk::run_folder::{MODEL, latest};
+use crate::disk::run_folder::{AVERAGE, MODEL, latest};
 use crate::disk::safetensors_file::SafetensorsFile;
 use crate::exit::usage;
 use crate::layout::Layout;
 
 /// Byte-pair merges of CLIP's vocabulary.
-pub const MERGES: &str = include_str!("../../static/vocab/clip_bpe_merges.txt");
+pub const MERGES: &str = include_str!("../vocab/clip_bpe_merges.txt");
 
 /// Key of [`ModelCard`] in the metadata of `model.safetensors`.
 pub const CARD: &str = "espalier";
@@ -32,8 +32,9 @@ pub const PUBLISHED_CARD: &str = "espalier_card";
 pub struct Origin {
     /// Imported repository or file.
     pub source: String,
-    /// Naming scheme of the tensors in the source.
-    pub layout: Layout,
+    /// Naming scheme of the tensors in the source; `None` for a bundle.
+    #[serde(default)]
+    pub layout: Option<Layout>,
     /// Licence of the weights, if known.
     pub licence: Option<String>,
     /// Preprocessing of photos.
@@ -116,7 +117,8 @@ pub fn preprocess(config: &DualConfig) -> Preprocess {
     Preprocess::new(config.vision.image_size as u32, resize)
 }
 
-/// Finds the weights file of a run folder (its newest checkpoint), a checkpoint folder or a file.
+/// Finds the weights file of a run folder (its newest checkpoint), a checkpoint folder or a file. Of a run
+/// that averages its weights, this is the average.
 ///
 /// # Errors
 /// Bad usage if there is no such file.
@@ -127,7 +129,7 @@ pub fn weights_file(path: &Path) -> anyhow::Result<PathBuf> {
     let found = [Some(path.to_owned()), latest(path)]
         .into_iter()
         .flatten()
-        .map(|p| p.join(MODEL))
+        .flat_map(|p| [p.join(AVERAGE), p.join(MODEL)])
         .find(|p| p.is_file());
     found.ok_or_else(|| {
         usage(format!(
@@ -229,7 +231,17 @@ pub fn open(path: &Path, device: &Device) -> anyhow::Result<Model> {
     if is_bundle(path) {
         return open_bundle(path, device);
     }
-    let (file, sha256, card, tensors) = read(path)?;
+    build(read(path)?, device)
+}
+
+/// Builds a model from what [`read()`] returns.
+///
+/// # Errors
+/// Bad usage if the weights do not fit the architecture.
+pub fn build(
+    (file, sha256, card, tensors): (PathBuf, String, ModelCard, Tensors),
+    device: &Device,
+) -> anyhow::Result<Model> {
     let encoder = weights::load(card.config.init(device), &tensors, |_| false)
         .map_err(|e| usage(format!("{}: {e}", file.display())))?;
     let tokenizer = card.config.text.tokenizer(MERGES)?;
@@ -278,6 +290,34 @@ fn label_points(width: usize, bundle: &BundleFiles) -> anyhow::Result<BTreeMap<S
     Ok(ids.zip(rows).collect())
 }
 
+/// Returns the origin of models that start from a bundle.
+fn origin_of(manifest: &Manifest) -> Origin {
+    // The terms of the weights; those of the taxonomy and the vocabulary are stated again on export.
+    let terms = manifest.licence.split(". Taxonomy:").next();
+    let terms = terms.and_then(|terms| terms.strip_prefix("Weights: "));
+    Origin {
+        source: format!("the bundle {} {}", manifest.name, manifest.version),
+        layout: None,
+        licence: Some(terms.unwrap_or(&manifest.licence).to_owned()),
+        preprocess: manifest.preprocessing,
+        root: None,
+        kept: BTreeMap::new(),
+    }
+}
+
+/// Returns the architecture of a run, a checkpoint, a weights file or a bundle if runs that start
+/// from it must use it: an imported one may have no preset name.
+///
+/// # Errors
+/// As [`read()`], or a bundle error for a manifest that cannot be read.
+pub fn fixed_architecture(path: &Path) -> anyhow::Result<Option<DualConfig>> {
+    if is_bundle(path) {
+        return Ok(Some(read_bundle(path, &[])?.1.model));
+    }
+    let card = card_of(path)?;
+    Ok(card.origin.map(|_| card.config))
+}
+
 /// Builds both encoders of a bundle in memory.
 ///
 /// # Errors
@@ -306,6 +346,7 @@ pub fn from_bundle(
         .text
         .tokenizer(bundle.text(files::VOCABULARY)?)?;
     let lexicon = lexicon(&manifest, bundle)?;
+    let origin = origin_of(&manifest);
     let label_points = label_points(manifest.model.d_embed, bundle)?;
     Ok(Model {
         lexicon,
@@ -320,7 +361,7 @@ pub fn from_bundle(
                 .unwrap_or(0),
             run: String::new(),
             root_text: String::new(),
-            origin: None,
+            origin: Some(origin),
         },
         encoder,
         tokenizer,

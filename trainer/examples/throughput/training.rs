@@ -121,7 +121,7 @@ fn random_batch(architecture: &DualConfig, samples: usize) -> Batch {
         anchors: None,
         keys: (0..samples).map(|i| i.to_string()).collect(),
         synsets: vec![None; samples],
-        position_after: Position::default(),
+        position_after: Position::default().into(),
         skipped: BrokenCounts::default(),
     }
 }

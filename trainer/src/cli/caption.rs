@@ -8,10 +8,10 @@ use super::common::Common;
 
 /// Caption photos.
 #[derive(Args, Clone, Debug)]
-#[command(after_help = "Example: trainer caption --model static/models/default photo.jpg --json")]
+#[command(after_help = "Example: trainer caption --model bundle/ photo.jpg --json")]
 pub struct CaptionArgs {
-    /// Run folder, checkpoint or bundle.
-    #[arg(long, value_name = "C_OR_BUNDLE")]
+    /// Run folder, checkpoint, bundle, hf-hub:org/name or a name of `trainer models`.
+    #[arg(long, value_name = "MODEL")]
     pub model: PathBuf,
     /// Photos to caption.
     #[arg(required = true, value_name = "PHOTO")]

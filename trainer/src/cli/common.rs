@@ -12,8 +12,8 @@ pub struct Common {
     /// Device to compute on.
     #[arg(long, value_enum, default_value = "auto")]
     pub backend: Backend,
-    /// Never use the network. Only `import` and data in object storage use it; other commands accept
-    /// the flag so that scripts can always pass it.
+    /// Never use the network. Models of the hub must be in the cache, and data in object storage is
+    /// refused.
     #[arg(long)]
     pub offline: bool,
     /// Print the result as JSON on standard output.

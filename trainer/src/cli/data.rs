@@ -8,7 +8,7 @@ use espalier_core::model::Preset;
 use super::common::DataCache;
 
 /// Commands on datasets.
-#[derive(Debug, Subcommand)]
+#[derive(Clone, Debug, Subcommand)]
 pub enum DataCommand {
     /// Count the records of a dataset and the broken ones.
     Audit(AuditArgs),

@@ -12,8 +12,8 @@ use super::common::Common;
     after_help = "Example: trainer embed --model logs/first --images photos/ --out e.safetensors"
 )]
 pub struct EmbedArgs {
-    /// Run folder, checkpoint or bundle.
-    #[arg(long, value_name = "C_OR_BUNDLE")]
+    /// Run folder, checkpoint, bundle, hf-hub:org/name or a name of `trainer models`.
+    #[arg(long, value_name = "MODEL")]
     pub model: PathBuf,
     /// Folder of images, also in folders below it; names are relative to it.
     #[arg(long, value_name = "DIR", conflicts_with = "texts")]

@@ -17,8 +17,9 @@ use crate::eval::{Options, tasks};
     benchmarks/ --report report.html"
 )]
 pub struct EvalArgs {
-    /// Run folder, checkpoint or bundle; not needed with precomputed embeddings.
-    #[arg(long, value_name = "CKPT")]
+    /// Run folder, checkpoint, bundle, hf-hub:org/name or a name of `trainer models`; not needed with
+    /// precomputed embeddings.
+    #[arg(long, value_name = "MODEL")]
     pub checkpoint: Option<PathBuf>,
     /// Tasks to run, separated by commas.
     #[arg(

@@ -16,9 +16,13 @@ use crate::export::published::ExportFormat;
                   Example: trainer export --checkpoint clip-b32 --format hf --out clip-b32-hf/"
 )]
 pub struct ExportArgs {
-    /// Run folder or checkpoint; with --site also a bundle, which is used unchanged.
-    #[arg(long, value_name = "CKPT")]
+    /// Run folder, checkpoint, hf-hub:org/name or a name of `trainer models`; with --site also a bundle,
+    /// which is used unchanged.
+    #[arg(long, value_name = "MODEL")]
     pub checkpoint: PathBuf,
+    /// Average the weights of the run's N newest checkpoints, instead of taking the newest.
+    #[arg(long, value_name = "N")]
+    pub average: Option<usize>,
     /// Output folder; must not contain an earlier export unless --force is given. Not needed with
     /// --site.
     #[arg(long, value_name = "DIR", required_unless_present = "site")]

@@ -6,7 +6,7 @@ use clap::Args;
 use espalier_core::model::Preset;
 
 use super::common::{Common, DataCache};
-use crate::config::{DatasetKind, MethodName, Precision};
+use crate::config::{DatasetKind, MethodName, Precision, ReportTo};
 
 /// Train a model. Flags override `--config`; `key=value` overrides flags.
 #[derive(Args, Clone, Debug)]
@@ -90,17 +90,28 @@ pub struct FitArgs {
     /// Maximum gradient norm; 0 for no clipping.
     #[arg(long, value_name = "NORM", allow_negative_numbers = true)]
     pub grad_clip_norm: Option<f64>,
+    /// Keep an exponential moving average of the weights with this decay, such as 0.9998, in every
+    /// checkpoint; evaluation and export use it. 0 for none.
+    #[arg(long, value_name = "DECAY", allow_negative_numbers = true)]
+    pub ema: Option<f64>,
+    /// Formats of the metrics in the folder of the run: jsonl, tensorboard, or both. Default: both.
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "FORMAT")]
+    pub report_to: Option<Vec<ReportTo>>,
     /// Number of threads that prepare samples; 0 for one per core.
     #[arg(long, value_name = "N")]
     pub workers: Option<usize>,
+    /// Deal the data out to N lanes, each with its share of every batch, so that each of several
+    /// processes reads only a part of the shards. Best a multiple of the number of processes.
+    #[arg(long, value_name = "N")]
+    pub lanes: Option<usize>,
     /// Fraction of broken records at which the run stops.
     #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
     pub max_broken: Option<f64>,
     /// Where data from object storage is kept.
     #[command(flatten)]
     pub data_cache: DataCache,
-    /// Checkpoint, run or bundle to start from.
-    #[arg(long, value_name = "CKPT", alias = "pretrained")]
+    /// Model to start from: a checkpoint, run or bundle, hf-hub:org/name, or a name of `trainer models`.
+    #[arg(long, value_name = "MODEL", alias = "pretrained")]
     pub init: Option<PathBuf>,
     /// Resume the run given by --name from its `latest` checkpoint, or from the checkpoint at this
     /// path.
@@ -122,8 +133,8 @@ pub struct FitArgs {
     /// Folder of all runs.
     #[arg(long, default_value = "logs", value_name = "DIR")]
     pub logs: PathBuf,
-    /// TOML file with a part of the configuration, `paper:METHOD` for the values of a paper, or
-    /// `default` or `tiny` for the recipe of a shipped model.
+    /// TOML file with a part of the configuration, `paper:METHOD` for the values of a paper,
+    /// `default` or `tiny` for the recipe of a shipped model, or `photos` for that of a folder of photos.
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Read data, take one full-size training step, print the expected cost of the run, and write

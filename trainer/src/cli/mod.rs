@@ -2,19 +2,27 @@
 
 mod caption;
 mod common;
+mod completions;
 mod data;
 mod embed;
 mod eval;
 mod export;
 mod fit;
 mod import;
+mod make_page;
+mod models;
+mod name;
 pub mod plot;
 mod verify;
 
-use clap::{Parser, Subcommand};
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 pub use caption::CaptionArgs;
 pub use common::{Common, DataCache};
+pub use completions::{CompletionsArgs, ManArgs};
 pub use data::{
     AuditArgs, AuditDataset, BenchArgs, BenchDataset, DataCommand, PrepareArgs, PrepareDataset,
 };
@@ -23,6 +31,8 @@ pub use eval::EvalArgs;
 pub use export::ExportArgs;
 pub use fit::FitArgs;
 pub use import::ImportArgs;
+pub use make_page::MakePageArgs;
+pub use models::{ModelsArgs, ModelsCommand};
 pub use plot::PlotCommand;
 pub use verify::VerifyArgs;
 
@@ -36,7 +46,7 @@ pub struct Cli {
 }
 
 /// A command.
-#[derive(Debug, Subcommand)]
+#[derive(Clone, Debug, Subcommand)]
 pub enum Command {
     /// Train a model.
     Fit(Box<FitArgs>),
@@ -50,6 +60,10 @@ pub enum Command {
     Import(Box<ImportArgs>),
     /// Write a quantised bundle for the page, or a checkpoint for other programs.
     Export(ExportArgs),
+    /// Make a page that recognises what is on your photos: from folders of photos to a site.
+    MakePage(Box<MakePageArgs>),
+    /// List the models with short names, and those in the cache.
+    Models(ModelsArgs),
     /// Recompute a result of the page and list the differences.
     Verify(VerifyArgs),
     /// Draw a figure as SVG or PNG.
@@ -58,9 +72,53 @@ pub enum Command {
     /// Audit, measure or prepare a dataset.
     #[command(subcommand)]
     Data(DataCommand),
+    /// Print a script with which a shell completes commands and options.
+    Completions(CompletionsArgs),
+    /// Print the manual page, or write those of all commands.
+    Man(ManArgs),
+}
+
+/// Returns the definition of the command line, under the name that this process was called by.
+#[must_use]
+pub fn definition() -> clap::Command {
+    definition_for(std::env::args_os().next().as_deref())
+}
+
+fn definition_for(program: Option<&OsStr>) -> clap::Command {
+    name::renamed(Cli::command(), name::called_as(program))
+}
+
+/// Parses arguments, of which the first is the name of the program.
+///
+/// # Errors
+/// A mistake in the arguments, or what was asked for: help or the version.
+pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let mut definition = definition_for(arguments.first().map(OsString::as_os_str));
+    let matches = definition.try_get_matches_from_mut(arguments)?;
+    Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut definition))
 }
 
 impl Command {
+    /// Returns the names of the models that the command opens.
+    pub fn models(&mut self) -> Vec<&mut PathBuf> {
+        match self {
+            Self::Fit(args) => args.init.iter_mut().collect(),
+            Self::MakePage(args) => args.init.iter_mut().collect(),
+            Self::Eval(args) => args.checkpoint.iter_mut().collect(),
+            Self::Caption(args) => vec![&mut args.model],
+            Self::Embed(args) => vec![&mut args.model],
+            Self::Export(args) => vec![&mut args.checkpoint],
+            Self::Verify(args) => vec![&mut args.model],
+            Self::Plot(command) => command.model().into_iter().collect(),
+            Self::Import(_)
+            | Self::Models(_)
+            | Self::Data(_)
+            | Self::Completions(_)
+            | Self::Man(_) => Vec::new(),
+        }
+    }
+
     /// Returns whether the command may not use the network.
     #[must_use]
     pub fn is_offline(&self) -> bool {
@@ -70,10 +128,11 @@ impl Command {
             Self::Caption(args) => &args.common,
             Self::Embed(args) => &args.common,
             Self::Export(args) => &args.common,
+            Self::MakePage(args) => &args.common,
             Self::Verify(args) => &args.common,
             Self::Plot(command) => &command.figure().common,
             Self::Import(args) => return args.offline,
-            Self::Data(_) => return false,
+            Self::Data(_) | Self::Models(_) | Self::Completions(_) | Self::Man(_) => return false,
         };
         common.offline
     }

@@ -11,7 +11,7 @@ use crate::figure::Theme;
 use crate::plot::disk::{By, Centre};
 
 /// A kind of figure.
-#[derive(Debug, Subcommand)]
+#[derive(Clone, Debug, Subcommand)]
 pub enum PlotCommand {
     /// Distances of images, texts and boxes from the root.
     Norms(NormsArgs),
@@ -27,6 +27,8 @@ pub enum PlotCommand {
     Pr(PrArgs),
     /// The ladder of a photo: its captions from general to specific.
     Ladder(LadderArgs),
+    /// Losses, rates, norms and speed of training runs.
+    Run(RunArgs),
 }
 
 impl PlotCommand {
@@ -41,7 +43,22 @@ impl PlotCommand {
             Self::Factors(args) => &args.of.figure,
             Self::Pr(args) => &args.figure,
             Self::Ladder(args) => &args.of.figure,
+            Self::Run(args) => &args.figure,
         }
+    }
+
+    /// Returns the name of the model that the figure is of, if it is of one.
+    pub fn model(&mut self) -> Option<&mut PathBuf> {
+        let of = match self {
+            Self::Norms(args) => &mut args.of,
+            Self::Traversal(args) => &mut args.of,
+            Self::Disk(args) => &mut args.of,
+            Self::Umap(args) => &mut args.of,
+            Self::Factors(args) => &mut args.of,
+            Self::Ladder(args) => &mut args.of,
+            Self::Pr(_) | Self::Run(_) => return None,
+        };
+        Some(&mut of.model)
     }
 }
 
@@ -68,8 +85,8 @@ pub struct FigureArgs {
 /// A figure of one model.
 #[derive(Args, Clone, Debug)]
 pub struct ModelFigure {
-    /// Run folder, checkpoint or bundle.
-    #[arg(long, value_name = "C_OR_BUNDLE")]
+    /// Run folder, checkpoint, bundle, hf-hub:org/name or a name of `trainer models`.
+    #[arg(long, value_name = "MODEL")]
     pub model: PathBuf,
     /// The figure.
     #[command(flatten)]
@@ -96,7 +113,7 @@ pub struct DataArgs {
 /// Distances of images, texts and boxes from the root: a histogram with smooth curves.
 #[derive(Args, Clone, Debug)]
 #[command(
-    after_help = "Example: trainer plot norms --model static/models/default --data val.parquet \
+    after_help = "Example: trainer plot norms --model bundle/ --data val.parquet \
     --out norms.svg"
 )]
 pub struct NormsArgs {
@@ -112,7 +129,7 @@ pub struct NormsArgs {
 /// with --pictures also the nearest image, is found; the figure shows them in order.
 #[derive(Args, Clone, Debug)]
 #[command(
-    after_help = "Example: trainer plot traversal --model static/models/default --image cat.jpg \
+    after_help = "Example: trainer plot traversal --model bundle/ --image cat.jpg \
     --out walk.png"
 )]
 pub struct TraversalArgs {
@@ -145,7 +162,7 @@ pub struct TraversalArgs {
 /// A taxonomy and photos in the Poincaré disk.
 #[derive(Args, Clone, Debug)]
 #[command(
-    after_help = "Example: trainer plot disk --model static/models/default --by horopca \
+    after_help = "Example: trainer plot disk --model bundle/ --by horopca \
     --out disk.svg"
 )]
 pub struct DiskArgs {
@@ -178,7 +195,7 @@ pub struct DiskArgs {
 /// A path of a taxonomy and the siblings of its nodes, by UMAP of their texts.
 #[derive(Args, Clone, Debug)]
 #[command(
-    after_help = "Example: trainer plot umap --model static/models/default --label goldfish \
+    after_help = "Example: trainer plot umap --model bundle/ --label goldfish \
     --out lineage.svg"
 )]
 pub struct UmapArgs {
@@ -238,10 +255,8 @@ pub struct PrArgs {
 
 /// A photo, its captions from general to specific by their radius, and its path in the taxonomy.
 #[derive(Args, Clone, Debug)]
-#[command(
-    after_help = "Example: trainer plot ladder --model static/models/default photo.jpg \
-    --out ladder.svg"
-)]
+#[command(after_help = "Example: trainer plot ladder --model bundle/ photo.jpg \
+    --out ladder.svg")]
 pub struct LadderArgs {
     /// Photo to draw.
     #[arg(value_name = "PHOTO")]
@@ -255,4 +270,16 @@ pub struct LadderArgs {
     /// The model and the figure.
     #[command(flatten)]
     pub of: ModelFigure,
+}
+
+/// What training runs reported, over their steps: a panel for each value, a colour for each run.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "Example: trainer plot run --run logs/first logs/second --out runs.svg")]
+pub struct RunArgs {
+    /// Folders of runs, or their files of metrics.
+    #[arg(long, num_args = 1.., required = true, value_name = "RUN")]
+    pub run: Vec<PathBuf>,
+    /// The figure.
+    #[command(flatten)]
+    pub figure: FigureArgs,
 }

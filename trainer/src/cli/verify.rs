@@ -8,11 +8,9 @@ use super::common::Common;
 
 /// Recompute a result of the page and list the differences.
 #[derive(Args, Clone, Debug)]
-#[command(
-    after_help = "Example: trainer verify receipt.json --model static/models/default --photo cat.jpg"
-)]
+#[command(after_help = "Example: trainer verify receipt.json --model bundle/ --photo cat.jpg")]
 pub struct VerifyArgs {
-    /// Result or receipt of the page, JSON (docs/schema/).
+    /// Result or receipt of the page, JSON (docs/schema/ of the repository).
     #[arg(value_name = "RECEIPT.json")]
     pub receipt: PathBuf,
     /// Bundle that produced the result.

@@ -8,7 +8,7 @@ use burn::tensor::Device;
 use espalier_core::CoreError;
 use espalier_core::bundle::{Manifest, Part};
 use espalier_core::caption::{
-    CaptionResult, Captioner, Receipt, Request, TaughtConcept, TaughtFile,
+    CaptionResult, Captioner, Photo, Reading, Receipt, Request, TaughtConcept, TaughtFile,
 };
 use espalier_core::taxonomy::Lexicon;
 use serde::Serialize;
@@ -90,8 +90,32 @@ pub fn read(
     backend: &str,
 ) -> anyhow::Result<CaptionResult> {
     let reading = pollster::block_on(captioner.read(bytes, request, now));
+    Ok(explained(reading, path, request)?.result(captioner, backend))
+}
+
+/// Captions a photo that is in memory; `name` stands for it in errors.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_photo(
+    captioner: &Captioner,
+    name: &Path,
+    photo: Photo,
+    request: Request<'_>,
+    backend: &str,
+) -> anyhow::Result<CaptionResult> {
+    let reading = pollster::block_on(captioner.read_photo(photo, request, now));
+    Ok(explained(reading, name, request)?.result(captioner, backend))
+}
+
+/// Names the photo and the flag in the error of a reading.
+fn explained(
+    reading: Result<Reading, CoreError>,
+    path: &Path,
+    request: Request<'_>,
+) -> anyhow::Result<Reading> {
     let path = path.display();
-    let reading = reading.map_err(|error| match error {
+    reading.map_err(|error| match error {
         CoreError::Image(_) => usage(format!("{path}: {error}")),
         CoreError::Region(region) => usage(format!(
             "--region {region:?}: expected a part of {path}, found no pixel of it"
@@ -101,11 +125,14 @@ pub fn read(
             request.below.unwrap_or_default()
         )),
         other => other.into(),
-    })?;
-    Ok(reading.result(captioner, backend))
+    })
 }
 
-fn caption(
+/// Captions the photo in a file.
+///
+/// # Errors
+/// As [`read`], and bad usage for a file that cannot be read.
+pub fn caption(
     captioner: &Captioner,
     path: &Path,
     request: Request<'_>,
@@ -119,7 +146,7 @@ fn caption(
 ///
 /// # Errors
 /// Bad usage for a file that cannot be read, was made with another model, or names an unknown place.
-fn teach(captioner: &mut Captioner, files: Option<&[PathBuf]>) -> anyhow::Result<()> {
+pub fn teach(captioner: &mut Captioner, files: Option<&[PathBuf]>) -> anyhow::Result<()> {
     let mut concepts: Vec<TaughtConcept> = Vec::new();
     for path in files.unwrap_or_default() {
         let place = |reason: String| usage(format!("--extra {}: {reason}", path.display()));
@@ -175,10 +202,27 @@ fn show(path: &Path, result: &CaptionResult) -> anyhow::Result<()> {
 
 /// A result with the photo that it belongs to.
 #[derive(Serialize)]
-struct OfFile<'a> {
-    file: &'a Path,
+pub struct OfFile<'a> {
+    /// The photo's file; none if the photo was in memory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<&'a Path>,
+    /// The result.
     #[serde(flatten)]
-    result: CaptionResult,
+    pub result: CaptionResult,
+}
+
+/// Returns the part of a photo that `--region` names.
+///
+/// # Errors
+/// Bad usage for numbers that are no left, top, right and bottom.
+pub fn region(numbers: Option<&[f32]>) -> anyhow::Result<Option<[f32; 4]>> {
+    match numbers {
+        None => Ok(None),
+        Some([x1, y1, x2, y2]) if x1 < x2 && y1 < y2 => Ok(Some([*x1, *y1, *x2, *y2])),
+        Some(other) => Err(usage(format!(
+            "--region: expected x1,y1,x2,y2 in [0, 1], found {other:?}"
+        ))),
+    }
 }
 
 /// Captions photos one after another. Each gives one line of JSON, also one that cannot be read,
@@ -187,16 +231,7 @@ struct OfFile<'a> {
 /// # Errors
 /// Bad usage (exit code 2) for a bundle or a photo that cannot be read, after the other photos.
 pub fn run(args: &CaptionArgs) -> anyhow::Result<()> {
-    let region = match args.region.as_deref() {
-        None => None,
-        Some([x1, y1, x2, y2]) if x1 < x2 && y1 < y2 => Some([*x1, *y1, *x2, *y2]),
-        Some(other) => {
-            let found = format!("{other:?}");
-            return Err(usage(format!(
-                "--region: expected x1,y1,x2,y2 in [0, 1], found {found}"
-            )));
-        }
-    };
+    let region = region(args.region.as_deref())?;
     let device = args.common.backend.device()?;
     let (captions, taxonomy) = (args.captions.as_ref(), args.taxonomy.as_ref());
     let mut captioner = captioner(&args.model, captions, taxonomy, &device)?;
@@ -217,7 +252,8 @@ pub fn run(args: &CaptionArgs) -> anyhow::Result<()> {
                 line(serde_json::to_string(&receipt)?)?;
             }
             (Ok(result), None) if args.common.json => {
-                line(serde_json::to_string(&OfFile { file: path, result })?)?;
+                let file = Some(path.as_path());
+                line(serde_json::to_string(&OfFile { file, result })?)?;
             }
             (Ok(result), None) => show(path, &result)?,
             (Err(e), _) => {

@@ -2,6 +2,7 @@
 
 mod inputs;
 
+use std::path::Path;
 use std::sync::Arc;
 
 use burn::tensor::Device;
@@ -9,6 +10,8 @@ use espalier_core::caption::Captioner;
 use espalier_core::taxonomy::Taxonomy;
 use serde_json::json;
 
+use super::preview::{PREVIEW, preview};
+use crate::averaged;
 use crate::cli::ExportArgs;
 use crate::data::Dataset;
 use crate::device::engine;
@@ -27,7 +30,7 @@ use crate::model_file::{self, Model};
 use crate::output::{line, note};
 
 pub use inputs::taxonomy;
-use inputs::{Inputs, run_config};
+use inputs::{Inputs, run_config, taxonomy_of_card};
 
 /// Number of images encoded at a time.
 const BATCH: usize = 64;
@@ -63,19 +66,36 @@ fn embed_probe<'a>(
     })
 }
 
+/// Returns whether the picture of a model was drawn; says why where it was not.
+fn was_drawn(picture: anyhow::Result<()>) -> bool {
+    if let Err(error) = &picture {
+        note(format_args!("the card has no picture: {error:#}"));
+    }
+    picture.is_ok()
+}
+
 /// Writes a checkpoint for other programs, with bit-identical weights.
 fn publish(args: &ExportArgs, name: &str, notes: &str) -> anyhow::Result<()> {
     if let Some(out) = &args.out {
         check_writable("--out", out)?;
     }
-    let (_, _, card, tensors) = model_file::read(&args.checkpoint)?;
+    let (_, _, card, tensors) = match args.average {
+        Some(count) => averaged::read(&args.checkpoint, count)?,
+        None => model_file::read(&args.checkpoint)?,
+    };
     let checkpoint = Checkpoint { card, tensors };
     let Some(out) = args.out.as_deref().filter(|_| args.site.is_none()) else {
         return Err(usage(
             "--site: a site needs a bundle; omit --format, or give --out instead of --site",
         ));
     };
-    let files = published::write(&checkpoint, args.format, (out, args.force), (name, notes))?;
+    let mut files = published::write(&checkpoint, args.format, (out, args.force), (name, notes))?;
+    let taxonomy = taxonomy_of_card(args.taxonomy.as_ref(), &checkpoint.card);
+    let picture = taxonomy.and_then(|t| preview(&args.checkpoint, &t, &args.common, out));
+    if was_drawn(picture) {
+        published::show_preview(out, PREVIEW)?;
+        files.push(PREVIEW.to_owned());
+    }
     if args.common.json {
         line(json!({ "out": out, "files": files }))?;
     } else {
@@ -130,19 +150,36 @@ fn measure(
     metrics.extend(stops);
     let provenance = &mut bundle.manifest.provenance;
     provenance.insert("measured_on".into(), inputs.probe_name.clone().into());
-    if let Some(config) = run_config(model) {
+    if let Some(config) = run_config(&model.card) {
         provenance.insert("run".into(), config.without_folders().to_toml()?.into());
     }
     Ok(gate)
 }
 
+/// A bundle that was written, its measurements, and the code that embeds its site.
+pub struct Written {
+    /// The bundle.
+    pub bundle: Bundle,
+    /// Comparison with the model that it was made from.
+    pub gate: Gate,
+    /// Description of the images on which it was measured.
+    pub probe: String,
+    /// File with the picture of the model, if it could be drawn.
+    pub preview: Option<&'static str>,
+    /// How pages embed the widget of its site, if there is one.
+    pub embed_code: Option<EmbedCode>,
+}
+
 /// Builds, measures and writes a bundle, and the site if there is to be one.
-fn write_bundle(
+///
+/// # Errors
+/// Bad usage or data, a failing device or disk, or a quantisation that the gate refuses.
+pub fn write_bundle(
     args: &ExportArgs,
     name: &str,
     notes: &str,
     site: Option<&Site>,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<Written> {
     // A bundle that is needed only for a site is built in a temporary folder and then copied.
     let temporary = match &args.out {
         Some(_) => None,
@@ -173,29 +210,49 @@ fn write_bundle(
     };
     let gate = measure(args, &inputs, (&plain, &mut bundle), &device)?;
     bundle.write(&out, args.force)?;
-    let facts = card::Facts {
-        gate: Some(&gate),
-        probe: &inputs.probe_name,
-        notes,
+    let mut written = Written {
+        bundle,
+        gate,
+        probe: inputs.probe_name,
+        preview: None,
+        embed_code: None,
     };
-    write_atomic(
-        &out.join("README.md"),
-        card::write(&bundle.manifest, &facts).as_bytes(),
-    )?;
-    let embed_code = match site {
-        Some(site) => Some(site.write(&out, &args.url)?),
-        None => None,
-    };
-    print(args, &bundle, &gate, embed_code.as_ref())
+    written.write_card(&out, notes)?;
+    if was_drawn(preview(&out, &inputs.taxonomy, &args.common, &out)) {
+        written.preview = Some(PREVIEW);
+        written.write_card(&out, notes)?;
+    }
+    if let Some(site) = site {
+        written.embed_code = Some(site.write(&out, &args.url)?);
+    }
+    Ok(written)
+}
+
+impl Written {
+    /// Writes the model card of the bundle, with a text of the exporter.
+    ///
+    /// # Errors
+    /// A failing disk.
+    pub fn write_card(&self, folder: &Path, notes: &str) -> anyhow::Result<()> {
+        let facts = card::Facts {
+            gate: Some(&self.gate),
+            probe: &self.probe,
+            notes,
+            preview: self.preview,
+        };
+        let card = card::write(&self.bundle.manifest, &facts);
+        write_atomic(&folder.join("README.md"), card.as_bytes())
+    }
 }
 
 /// Prints the measurements of a bundle, and the folders that were written.
-fn print(
-    args: &ExportArgs,
-    bundle: &Bundle,
-    gate: &Gate,
-    embed_code: Option<&EmbedCode>,
-) -> anyhow::Result<()> {
+fn print(args: &ExportArgs, written: &Written) -> anyhow::Result<()> {
+    let Written {
+        bundle,
+        gate,
+        embed_code,
+        ..
+    } = written;
     if args.common.json {
         let rows: serde_json::Map<_, _> = gate
             .rows
@@ -258,5 +315,5 @@ pub fn run(args: &ExportArgs) -> anyhow::Result<()> {
             .write(&args.checkpoint, &args.url)?
             .print(args.common.json);
     }
-    write_bundle(args, &name, &notes, site.as_ref())
+    print(args, &write_bundle(args, &name, &notes, site.as_ref())?)
 }

@@ -3,6 +3,7 @@
 mod agreement;
 mod configuration;
 mod interrupt;
+pub mod photos;
 mod resume;
 
 use std::fs;
@@ -16,19 +17,22 @@ use super::together::{agree, end_all, numbered_device, own_cores};
 use crate::cli::FitArgs;
 use crate::config::{DatasetKind, TrainConfig};
 use crate::device::Backend;
-use crate::disk::run_folder::latest;
+use crate::disk::run_folder::{METRICS, latest};
 use crate::disk::write::write_atomic;
 use crate::exit::usage;
-use crate::fit::report::{LOG, METRICS, clock};
+use crate::fit::report::{LOG, clock};
 use crate::fit::{FitOutcome, Run, Source, check_labels, checkpoint, run};
 use crate::memory::{self, MIB};
 use crate::output::{line, note};
+use crate::photos::classes::SHARE;
+use crate::photos::plan::{PHOTOS, TAXONOMY};
 use crate::ranks::{self, Collective};
 use crate::storage;
 
 use agreement::{check_same, facts};
 use configuration::{configuration, separate_pairs};
 use interrupt::Interrupts;
+use photos::PhotoRun;
 pub use resume::CONFIG;
 use resume::{Difference, Previous, check_changes, differences, resume_checkpoint};
 
@@ -140,9 +144,24 @@ fn prepare(args: &FitArgs, ranks: &dyn Collective) -> anyhow::Result<Prepared> {
 /// [`Stopped`](crate::exit::Stopped) after a signal or when nobody reads the messages any more, with
 /// a checkpoint written before.
 pub fn run(args: &FitArgs) -> anyhow::Result<()> {
+    run_on_photos(args, SHARE)
+}
+
+/// As [`run()`]; of photos in class folders and nothing else, the share `hold_out` is set aside.
+///
+/// # Errors
+/// As [`run()`].
+pub fn run_on_photos(args: &FitArgs, hold_out: f64) -> anyhow::Result<()> {
     let args = &separate_pairs(args);
     let ranks = ranks::start()?;
-    let prepared = agree(&*ranks, prepare(args, &*ranks))?;
+    let photos = agree(&*ranks, PhotoRun::plan(args, hold_out, ranks.world()))?;
+    let args = photos.as_ref().map_or(args, |photos| &photos.args);
+    let prepared = prepare(args, &*ranks).inspect_err(|_| {
+        if let Some(photos) = &photos {
+            photos.discard();
+        }
+    });
+    let prepared = agree(&*ranks, prepared)?;
     if ranks.world() > 1 {
         let sources = [Some(&prepared.source), prepared.validation.as_ref()];
         let facts = facts(&prepared.config, prepared.backend.name(), sources);
@@ -198,10 +217,15 @@ fn train(args: &FitArgs, mut run: Run, changes: &[Difference]) -> anyhow::Result
     let outcome = trained
         .map_err(|e| interrupts.explain(e))
         .map_err(|e| end_all(&ranks, e))?;
-    let stopped = outcome.interrupted.then(|| interrupts.stopped(&*ranks));
-    if args.common.json && ranks.is_root() {
-        print_outcome(&folder, outcome)?;
-    }
+    let interrupted = outcome.interrupted;
+    let printed = match args.common.json && ranks.is_root() {
+        true => print_outcome(&folder, outcome),
+        false => Ok(()),
+    };
+    // All ranks exchange their signals after rank 0 has printed, because a launcher may end rank 0
+    // as soon as another rank exits. They do so even if printing failed, or the others would wait.
+    let stopped = interrupted.then(|| interrupts.stopped(&*ranks));
+    printed?;
     stopped.map_or(Ok(()), |stopped| Err(stopped.into()))
 }
 
@@ -242,7 +266,7 @@ fn remove_unused_folder(folder: &Path, resumed: bool) {
     // Ignore clean-up errors: the user must see the original error. The folder stays if it contains
     // other files, which belong to the user.
     let _ = fs::remove_dir_all(folder.join("tensorboard"));
-    for file in [CONFIG, METRICS, LOG] {
+    for file in [CONFIG, METRICS, LOG, PHOTOS, TAXONOMY] {
         let _ = fs::remove_file(folder.join(file));
     }
     let _ = fs::remove_dir(folder.join("checkpoints"));

@@ -10,13 +10,12 @@ use serde_json::{Value, json};
 use crate::classifier_file;
 use crate::cli::ImportArgs;
 use crate::disk::run_folder::{CLASSIFIER, MODEL};
-use crate::disk::weights_file::{self, Stored};
 use crate::exit::usage;
 use crate::import::choices::Choice;
 use crate::import::convert::Match;
 use crate::import::efficientnet::{self, Settings};
 use crate::import::labels;
-use crate::import::pipeline::{About, plan, tensors};
+use crate::import::pipeline::{self, About, plan, tensors};
 use crate::import::source::Files;
 use crate::import::store::Store;
 use crate::layout::Layout;
@@ -156,9 +155,7 @@ fn write(
         }
         None => {}
     }
-    let stored = tensors.tensors.into_iter();
-    let stored = stored.map(|(name, tensor)| (name, Stored::Floats(tensor)));
-    weights_file::write(path, &stored.collect(), card.metadata()?)
+    pipeline::write(path, tensors, card)
 }
 
 /// Imports an EfficientNet-Lite file: an image encoder with a classifier.

@@ -1,20 +1,26 @@
 //! The commands: each module runs one command with its parsed arguments.
 
 pub mod caption;
+pub mod completions;
 pub mod data;
 pub mod embed;
 pub mod eval;
 pub mod export;
 pub mod fit;
 pub mod import;
+pub mod make_page;
+pub mod models;
 pub mod plot;
+mod preview;
 mod together;
 pub mod verify;
 
 use crate::cli::{Cli, Command, DataCommand};
 use crate::exit::usage;
-use crate::ranks::Launch;
+use crate::model_name;
+use crate::ranks::{self, Launch};
 use crate::storage;
+use together::end_all;
 
 /// Refuses to do the whole work of a command once in each of several processes.
 fn check_launch(command: &Command) -> anyhow::Result<()> {
@@ -44,17 +50,29 @@ pub fn dispatch(cli: &Cli) -> anyhow::Result<()> {
     if cli.command.is_offline() {
         storage::forbid_network();
     }
-    match &cli.command {
+    let mut command = cli.command.clone();
+    let offline = command.is_offline();
+    for model in command.models() {
+        *model = model_name::resolve(model, offline).or_else(|error| {
+            // Of several processes, one reports the error for all.
+            Err(end_all(&ranks::start()?, error))
+        })?;
+    }
+    match &command {
         Command::Fit(args) => fit::run(args),
         Command::Eval(args) => eval::run(args),
         Command::Caption(args) => caption::run(args),
         Command::Embed(args) => embed::run(args),
         Command::Import(args) => import::run(args),
         Command::Export(args) => export::run(args),
+        Command::MakePage(args) => make_page::run(args),
+        Command::Models(args) => models::run(args),
         Command::Verify(args) => verify::run(args),
         Command::Plot(command) => plot::run(command),
         Command::Data(DataCommand::Audit(args)) => data::audit(args),
         Command::Data(DataCommand::Bench(args)) => data::bench(args),
         Command::Data(DataCommand::Prepare(args)) => data::prepare(args),
+        Command::Completions(args) => completions::run(args),
+        Command::Man(args) => completions::man(args),
     }
 }

@@ -12,6 +12,7 @@ use crate::exit::Stopped;
 use crate::exit_code::code;
 use crate::output::note;
 use crate::ranks::{Collective, local_index};
+use crate::storage::without_secrets;
 
 /// Time that other ranks leave rank 0 to report an error that all of them have.
 const AFTER_ROOT: Duration = Duration::from_secs(2);
@@ -23,8 +24,11 @@ struct Failure {
     message: String,
 }
 
-/// Returns the value if all ranks have one. Otherwise the first rank with an error returns it, and
-/// all others return an error without a message.
+/// Returns the value if all ranks have one. Otherwise the first rank with an error reports it, and
+/// all return an error without a message.
+///
+/// The report is written before any rank returns: a launcher may end all processes as soon as the
+/// first one exits with a code other than 0.
 ///
 /// # Errors
 /// As described.
@@ -40,24 +44,21 @@ pub(super) fn agree<T>(ranks: &dyn Collective, own: anyhow::Result<T>) -> anyhow
     for (rank, bytes) in all.iter().enumerate() {
         let failure: Option<Failure> = serde_json::from_slice(bytes)?;
         let Some(failure) = failure else { continue };
-        return match own {
-            Err(error) if rank == ranks.rank() => Err(named(ranks, error)),
-            _ => Err(Stopped::quietly(failure.code).into()),
-        };
+        if rank == ranks.rank() {
+            report(ranks, &failure.message);
+        }
+        ranks.barrier();
+        return Err(Stopped::quietly(failure.code).into());
     }
     own
 }
 
-/// Names the rank in an error, where there are several.
-fn named(ranks: &dyn Collective, error: anyhow::Error) -> anyhow::Error {
-    if ranks.world() == 1 {
-        return error;
+/// Prints an error of this rank, unless its message is empty.
+fn report(ranks: &dyn Collective, message: &str) {
+    if !message.is_empty() {
+        let message = without_secrets(message);
+        note(format_args!("error: rank {}: {message}", ranks.rank()));
     }
-    Stopped {
-        code: code(&error),
-        message: format!("rank {}: {error:#}", ranks.rank()),
-    }
-    .into()
 }
 
 /// Returns the number of cores for each process that may run on the same cores as this one; at
@@ -98,10 +99,7 @@ pub(super) fn end_all(ranks: &Rc<dyn Collective>, error: anyhow::Error) -> anyho
         // An error that all ranks have is reported once, by rank 0, which also ends this process.
         thread::sleep(AFTER_ROOT);
     }
-    let message = format!("{error:#}");
-    if !message.is_empty() {
-        note(format_args!("error: rank {}: {message}", ranks.rank()));
-    }
+    report(&**ranks, &format!("{error:#}"));
     ranks.abort(code(&error))
 }
 

@@ -30,10 +30,11 @@ pub(super) const PAPERS: [(&str, &str); 9] = [
     ("parts", include_str!("../../configs/papers/parts.toml")),
 ];
 
-/// Recipes of the shipped models by name.
-const SHIPPED: [(&str, &str); 2] = [
+/// Recipes of the shipped models, and that for folders of photos, by name.
+const SHIPPED: [(&str, &str); 3] = [
     ("default", include_str!("../../configs/default.toml")),
     ("tiny", include_str!("../../configs/tiny.toml")),
+    ("photos", include_str!("../../configs/photos.toml")),
 ];
 
 /// Returns the text that `--config` names: a recipe or a file.
@@ -54,7 +55,7 @@ pub(super) fn layer_text(path: &Path) -> anyhow::Result<String> {
     }
     read::text(path).map_err(|e| {
         usage(format!(
-            "--config {name}: {e}; expected a file, default, tiny, or paper:METHOD"
+            "--config {name}: {e}; expected a file, default, tiny, photos, or paper:METHOD"
         ))
     })
 }

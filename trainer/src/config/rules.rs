@@ -304,6 +304,12 @@ impl TrainConfig {
                 t.rank_timeout.to_string(),
             ),
             Rule(
+                "train.report_to (--report-to)",
+                (1..t.report_to.len()).all(|at| !t.report_to[..at].contains(&t.report_to[at])),
+                "each of jsonl and tensorboard at most once",
+                format!("{:?}", t.report_to),
+            ),
+            Rule(
                 "train.log_frequency",
                 t.log_frequency > 0 && t.keep > 0,
                 "above 0, like train.keep",
@@ -339,6 +345,12 @@ impl TrainConfig {
                 "0 or more",
                 o.grad_clip_norm.to_string(),
             ),
+            Rule(
+                "optim.ema (--ema)",
+                (0.0..1.0).contains(&o.ema),
+                "in [0, 1)",
+                o.ema.to_string(),
+            ),
         ]
     }
 
@@ -357,6 +369,12 @@ impl TrainConfig {
                 d.data_cache_gib >= 1,
                 "at least 1",
                 d.data_cache_gib.to_string(),
+            ),
+            Rule(
+                "dataset.lanes",
+                d.lanes >= 1 && d.lanes <= self.samples_of_step(),
+                "at least 1 and at most the samples of a step",
+                d.lanes.to_string(),
             ),
             Rule(
                 "dataset.max_broken",

@@ -42,6 +42,7 @@ pub use formats::synthetic::Synthetic;
 pub use records::coverage::Coverage;
 pub use records::error::DataError;
 pub use records::fault::{BrokenCounts, Cause};
+pub use records::lanes::Positions;
 pub use records::mixture::Mixture;
 pub use records::order::Position;
 pub use records::source::Dataset;

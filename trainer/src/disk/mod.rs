@@ -4,6 +4,7 @@
 pub mod cache;
 pub mod dtype;
 pub mod gzip;
+pub mod nearby;
 pub mod read;
 pub mod run_folder;
 pub mod safetensors_file;

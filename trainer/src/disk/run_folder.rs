@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// Metrics of a run, one JSON object a line.
+pub const METRICS: &str = "metrics.jsonl";
 /// Folder of the checkpoints.
 pub const CHECKPOINTS: &str = "checkpoints";
 /// Prefix of the names of checkpoint folders; the step follows.
@@ -11,6 +13,8 @@ pub const PREFIX: &str = "checkpoint_";
 pub const LAST: &str = "last_checkpoint.txt";
 /// Weights of a checkpoint, in safetensors.
 pub const MODEL: &str = "model.safetensors";
+/// Average of the weights of a run up to a checkpoint, in safetensors; only of runs that keep one.
+pub const AVERAGE: &str = "ema.safetensors";
 /// Classifier of the image encoder that the run started from.
 pub const CLASSIFIER: &str = "classifier.safetensors";
 /// State of the optimiser.

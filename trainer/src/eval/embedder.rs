@@ -56,6 +56,9 @@ impl Kind {
     }
 }
 
+/// Stops the work of an embedder with its error, for example after a request of the user.
+pub type Check<'a> = &'a dyn Fn() -> anyhow::Result<()>;
+
 /// A model on a device, with the embeddings computed so far.
 pub struct Embedder<'a> {
     /// The model.
@@ -64,6 +67,7 @@ pub struct Embedder<'a> {
     reading: Reading,
     ranks: Rc<dyn Collective>,
     classifier: Option<Classifier>,
+    check: Check<'a>,
     space: OnceCell<Space>,
     pictures: RefCell<HashMap<String, Rc<Embedded>>>,
     texts: RefCell<HashMap<String, Rc<Points>>>,
@@ -85,6 +89,7 @@ impl<'a> Embedder<'a> {
             reading,
             ranks,
             classifier: None,
+            check: &|| Ok(()),
             space: OnceCell::new(),
             pictures: RefCell::default(),
             texts: RefCell::default(),
@@ -96,6 +101,13 @@ impl<'a> Embedder<'a> {
     #[must_use]
     pub fn with_classifier(mut self, classifier: Option<Classifier>) -> Self {
         self.classifier = classifier;
+        self
+    }
+
+    /// Calls `check` before every batch of images and every list of texts.
+    #[must_use]
+    pub fn checked(mut self, check: Check<'a>) -> Self {
+        self.check = check;
         self
     }
 
@@ -135,6 +147,7 @@ impl<'a> Embedder<'a> {
         if let Some(points) = self.texts.borrow().get(&key) {
             return Ok(Rc::clone(points));
         }
+        (self.check)()?;
         shared::check_same(&*self.ranks, &parts)?;
         let points = match self.cached(&key) {
             Some((points, _)) => points,
@@ -387,6 +400,7 @@ impl<'a> Embedder<'a> {
         let mut set = EvalSet::new(data, preprocess, batch_size, workers)?.part(from, count);
         let (mut rows, mut about) = (Vec::new(), ImageMetadata::default());
         for batch in set.by_ref() {
+            (self.check)()?;
             let mut pictures = picture_tensor(&batch.images, self.device);
             if view.double_norm {
                 pictures = pictures * 2.0 - 1.0;
@@ -412,7 +426,7 @@ impl<'a> Embedder<'a> {
 ///
 /// # Errors
 /// Names the first row that is not finite: a model that diverged has no metrics.
-fn finite(points: Points) -> anyhow::Result<Points> {
+pub fn finite(points: Points) -> anyhow::Result<Points> {
     match points.first_not_finite() {
         None => Ok(points),
         Some(row) => anyhow::bail!(

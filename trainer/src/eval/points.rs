@@ -46,6 +46,12 @@ impl Points {
         &self.data
     }
 
+    /// Returns all coordinates, row by row, without a copy.
+    #[must_use]
+    pub fn into_data(self) -> Vec<f32> {
+        self.data
+    }
+
     /// Returns a point.
     ///
     /// # Panics

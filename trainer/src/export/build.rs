@@ -35,13 +35,25 @@ fn licence(model: &Model) -> String {
         Some(origin) => {
             let licence = origin.licence.as_deref();
             let licence = licence.unwrap_or("the terms of their source");
-            format!("{licence} (imported from {})", origin.source)
+            let how = if origin.layout.is_some() {
+                "imported from"
+            } else {
+                "trained further from"
+            };
+            format!("{licence} ({how} {})", origin.source)
         }
     };
     format!(
         "Weights: {weights}. Taxonomy: WordNet 3.0, Princeton University, WordNet licence. \
          Vocabulary: OpenAI CLIP, MIT."
     )
+}
+
+/// Returns the entry of the repository that a model was imported from, if it was.
+fn base_model(model: &Model) -> Option<(String, serde_json::Value)> {
+    let source = &model.card.origin.as_ref()?.source;
+    let base = source.strip_prefix("hf-hub:")?.split('@').next()?;
+    Some(("base_model".to_owned(), base.into()))
 }
 
 /// Contents of a bundle.
@@ -154,7 +166,10 @@ impl Bundle {
                     ("checkpoint_sha256".to_owned(), model.sha256.clone().into()),
                     ("steps".to_owned(), model.card.step.into()),
                     ("prompts".to_owned(), PROMPTS.into()),
-                ]),
+                ])
+                .into_iter()
+                .chain(base_model(model))
+                .collect(),
                 files: Vec::new(),
             },
             files: Vec::new(),

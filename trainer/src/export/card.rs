@@ -17,6 +17,28 @@ pub struct Facts<'a> {
     pub probe: &'a str,
     /// Markdown by the exporter: data, use, failures.
     pub notes: &'a str,
+    /// File of the picture of the model beside the card, if there is one.
+    pub preview: Option<&'a str>,
+}
+
+/// Returns the front matter of a bundle's card: what hosts of models read.
+fn front_matter(m: &Manifest) -> String {
+    // Hosts know identifiers; other terms are stated at the end of the card.
+    let terms = m.licence.strip_prefix("Weights: ").unwrap_or_default();
+    let name = terms.split(" (").next().unwrap_or_default().to_lowercase();
+    let is_identifier = |c: char| c.is_ascii_alphanumeric() || "-.".contains(c);
+    let licence = Some(name).filter(|name| !name.is_empty() && name.chars().all(is_identifier));
+    let licence = licence.unwrap_or_else(|| "other".to_owned());
+    let base = m
+        .provenance
+        .get("base_model")
+        .and_then(|base| base.as_str());
+    let base = base.map_or_else(String::new, |base| format!("base_model: {base}\n"));
+    format!(
+        "---\nlibrary_name: espalier\npipeline_tag: zero-shot-image-classification\n\
+         license: {licence}\n{base}tags: [espalier, hyperbolic, image-text, hierarchy, {}]\n---\n\n",
+        m.method
+    )
 }
 
 /// Writes a card in the convention of model cards: front matter, then the text.
@@ -25,13 +47,12 @@ pub fn write(manifest: &Manifest, facts: &Facts<'_>) -> String {
     let m = manifest;
     let all = [Part::Captions, Part::Taxonomy, Part::Image, Part::Selftest];
     let vision = &m.model.vision;
-    let mut out = String::new();
+    let mut out = front_matter(m);
+    let preview = preview(facts.preview);
     // Writing to a String cannot fail.
     let _ = write!(
         out,
-        "---\nlibrary_name: espalier\npipeline_tag: zero-shot-image-classification\n\
-         license: other\ntags: [hyperbolic, image-text, {method}]\n---\n\n\
-         # {name} {version}\n\n\
+        "# {name} {version}\n\n{preview}\
          An Espalier bundle (`{format}`), trained with `{method}`.\n\n\
          | | |\n|---|---|\n\
          | image encoder | {encoder} |\n\
@@ -69,6 +90,13 @@ pub fn write(manifest: &Manifest, facts: &Facts<'_>) -> String {
         m.licence
     );
     out
+}
+
+/// Returns the picture of a card.
+pub(super) fn preview(file: Option<&str>) -> String {
+    file.map_or_else(String::new, |file| {
+        format!("![The concepts that the model knows, by their place in its space]({file})\n\n")
+    })
 }
 
 /// Returns the measurements on the probe.

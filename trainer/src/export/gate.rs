@@ -163,7 +163,7 @@ impl Gate {
         if self.drop > max_drop {
             return Err(Refused(format!(
                 "quantisation loses {:.2} points of top-1 accuracy on {} images, more than --max-drop \
-                 {max_drop}; export with --dtype fp32, or train further",
+                 {max_drop}; export with more bits (--dtype q8 or fp32), or train further",
                 self.drop, self.pictures
             ))
             .into());

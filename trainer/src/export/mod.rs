@@ -9,6 +9,7 @@ pub mod gate;
 pub mod nouns;
 pub mod pieces;
 pub mod published;
+pub mod samples;
 pub mod selftest;
 pub mod site;
 

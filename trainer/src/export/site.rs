@@ -13,6 +13,8 @@ use espalier_core::bundle::Manifest;
 use serde::Serialize;
 use sha2::{Digest, Sha384};
 
+use super::samples::{self, Sample};
+use crate::disk::nearby::nearby;
 use crate::disk::read;
 use crate::disk::temporary::Temporary;
 use crate::disk::write::write_atomic;
@@ -33,6 +35,7 @@ const PAGE_FILES: [&str; 4] = ["index.html", "engines.json", "sw.js", WIDGET];
 pub struct Site {
     folder: PathBuf,
     page: PathBuf,
+    samples: Vec<Sample>,
 }
 
 /// The code for embedding the widget in a page.
@@ -74,7 +77,20 @@ impl Site {
         Ok(Self {
             folder: folder.to_owned(),
             page,
+            samples: Vec::new(),
         })
+    }
+
+    /// Returns the same site with other sample photos than those of the page; none keep the page's.
+    #[must_use]
+    pub fn with_samples(self, samples: Vec<Sample>) -> Self {
+        Self { samples, ..self }
+    }
+
+    /// Returns its folder.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
     }
 
     /// Builds the site from the page and a bundle, in a temporary folder beside it that then takes
@@ -99,6 +115,9 @@ impl Site {
         copy(&self.page, new.path(), &|name| {
             name == "models" || name.starts_with('.')
         })?;
+        if !self.samples.is_empty() {
+            samples::replace(new.path(), &self.samples)?;
+        }
         let model = new.path().join(MODEL);
         fs::create_dir_all(&model).with_context(|| format!("creating {}", model.display()))?;
         for file in &parsed.files {
@@ -108,8 +127,10 @@ impl Site {
             let checked = file.check(bytes)?;
             write_atomic(&model.join(&file.path), checked.bytes())?;
         }
-        if let Ok(card) = read::bytes(bundle.join("README.md")) {
-            write_atomic(&model.join("README.md"), &card)?;
+        for name in ["README.md", "preview.png"] {
+            if let Ok(content) = read::bytes(bundle.join(name)) {
+                write_atomic(&model.join(name), &content)?;
+            }
         }
         // Last: a folder with a manifest is complete.
         write_atomic(&model.join("manifest.json"), &manifest)?;
@@ -187,23 +208,20 @@ fn is_page(folder: &Path) -> bool {
     PAGE_FILES.iter().all(|name| folder.join(name).is_file())
 }
 
-/// Returns the built page of this program: `page/` in an installation, `dist/` in the repository.
+/// Returns the built page of this program: `page/` of an unpacked release, `dist/` in the repository.
 fn find_page() -> Option<PathBuf> {
-    let program = std::env::current_exe().ok();
-    let above = program.iter().flat_map(|path| path.ancestors().skip(1));
-    let here = std::env::current_dir().ok();
-    let here = here.iter().flat_map(|path| path.ancestors());
-    above
-        .chain(here)
+    nearby()
         .flat_map(|folder| [folder.join("page"), folder.join("dist")])
         .find(|folder| is_page(folder))
 }
 
 fn page_not_found(place: &str) -> anyhow::Error {
     usage(format!(
-        "{place}: expected the built page, a folder with {}; build it with `cargo xtask build-web \
-         --release` and give its folder, dist, with --page",
-        PAGE_FILES.join(", ")
+        "{place}: expected the built page, a folder with {}; unpack espalier-page-{}.tar.gz of the \
+         release here, or build it in the repository with `cargo xtask build-web --release`, and give \
+         its folder, page or dist, with --page",
+        PAGE_FILES.join(", "),
+        env!("CARGO_PKG_VERSION"),
     ))
 }
 

@@ -14,10 +14,10 @@ use espalier_core::model::DualEncoder;
 use espalier_core::weights;
 use serde::{Deserialize, Serialize};
 
-use crate::data::Position;
+use crate::data::Positions;
 use crate::disk::read;
 use crate::disk::run_folder::{
-    CHECKPOINTS, CLASSIFIER, LAST, MODEL, OPTIM, PREFIX, STATE, checkpoints,
+    AVERAGE, CHECKPOINTS, CLASSIFIER, LAST, MODEL, OPTIM, PREFIX, STATE, checkpoints,
 };
 use crate::disk::temporary::Temporary;
 use crate::disk::write::write_atomic;
@@ -31,8 +31,8 @@ pub struct State {
     pub step: u64,
     /// Number of samples seen.
     pub samples: u64,
-    /// Position in the data at which training continues.
-    pub position: Position,
+    /// Positions in the data at which training continues, by lane.
+    pub position: Positions,
     /// Fingerprint of the data that the position belongs to.
     pub data: String,
     /// Seed of all random numbers; with `step` and `position` it is the whole random state.
@@ -44,6 +44,8 @@ pub struct State {
 pub struct Content<'a> {
     /// Weights of the model.
     pub model: &'a DualEncoder,
+    /// Average of the weights, if the run keeps one.
+    pub average: Option<&'a DualEncoder>,
     /// Metadata of the model.
     pub card: &'a ModelCard,
     /// Content of the `classifier.safetensors` that goes with it, if there is one.
@@ -69,6 +71,7 @@ pub fn save(
 ) -> anyhow::Result<PathBuf> {
     let Content {
         model,
+        average,
         card,
         classifier,
     } = content;
@@ -79,6 +82,12 @@ pub fn save(
         &tmp.path().join(MODEL),
         &weights::write(model, card.metadata()?)?,
     )?;
+    if let Some(average) = average {
+        write_atomic(
+            &tmp.path().join(AVERAGE),
+            &weights::write(average, card.metadata()?)?,
+        )?;
+    }
     if let Some(classifier) = classifier {
         write_atomic(&tmp.path().join(CLASSIFIER), classifier)?;
     }
@@ -181,6 +190,8 @@ mod tests {
             &all.join(".checkpoint_00000004.tmp"),
             &all.join(".checkpoint_00000002.old.tmp"),
             &all.join(".notes"),
+            &all.join(".notes.tmp"),
+            &all.join(".checkpoint_of_mine"),
         ] {
             fs::create_dir_all(folder).unwrap();
             fs::write(folder.join(OPTIM), "x").unwrap();
@@ -193,8 +204,9 @@ mod tests {
             names.sort();
             names
         };
-        assert_eq!(names(), [".notes", "checkpoint_00000003"]);
+        let others = [".checkpoint_of_mine", ".notes", ".notes.tmp"];
+        assert_eq!(names(), [&others[..], &["checkpoint_00000003"]].concat());
         remove(&whole).unwrap();
-        assert_eq!(names(), [".notes"]);
+        assert_eq!(names(), others);
     }
 }

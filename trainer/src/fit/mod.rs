@@ -1,5 +1,6 @@
 //! Training: a method, a stream of batches, an optimiser and an output folder.
 
+mod average;
 pub mod checkpoint;
 mod class_features;
 mod encode;
@@ -11,15 +12,17 @@ pub mod method;
 pub mod micro_batch;
 mod neighbours;
 pub mod optimise;
+mod pace;
 mod plan;
 pub mod report;
 pub mod rows;
 pub mod run;
-mod shared_batches;
+pub mod shared_batches;
 pub mod source;
 mod start;
 pub mod step;
 pub mod step_encoders;
+mod summary;
 mod teacher;
 mod tensorboard;
 mod texts;

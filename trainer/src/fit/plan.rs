@@ -102,6 +102,7 @@ impl Run {
             } else {
                 d.workers
             },
+            lanes: d.lanes,
             share: (self.ranks.rank(), self.ranks.world()),
             max_broken: d.max_broken,
             ..BatchSpec::new(
@@ -196,5 +197,96 @@ impl Run {
             seed: self.config.train.seed,
             ranks: Rc::clone(&self.ranks),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ranks::Single;
+
+    /// Returns a run on synthetic data with these settings.
+    fn run(settings: &[&str]) -> Run {
+        let settings = settings.iter().chain(&["dataset.kind=\"synthetic\""]);
+        let settings: Vec<String> = settings.map(|pair| (*pair).to_owned()).collect();
+        let config = TrainConfig::resolve(None, toml::Table::new(), &settings).unwrap();
+        Run {
+            source: Source::open(&config).unwrap(),
+            config,
+            validation: None,
+            folder: PathBuf::new(),
+            device: Device::flex(),
+            encoder_threads: 3,
+            cores: 5,
+            ranks: Rc::new(Single),
+            resume: None,
+        }
+    }
+
+    #[test]
+    fn steps_are_given_or_follow_from_epochs() {
+        let given = run(&["train.steps=7", "train.batch_size=4"]);
+        assert_eq!(given.total_steps(41), 7);
+        let epochs = run(&["train.steps=0", "train.batch_size=4", "train.epochs=3"]);
+        // Ten whole batches of an epoch, but at least one.
+        assert_eq!((epochs.total_steps(41), epochs.total_steps(3)), (30, 3));
+        assert_eq!(epochs.samples_of_epoch(41), 41);
+        let part = run(&[
+            "train.steps=0",
+            "train.batch_size=4",
+            "train.epochs=3",
+            "train.num_samples=20",
+        ]);
+        assert_eq!((part.samples_of_epoch(41), part.total_steps(41)), (20, 15));
+    }
+
+    #[test]
+    fn a_run_is_saved_ten_times_but_not_too_often() {
+        let own = run(&["train.save_frequency=0"]);
+        let intervals = [50, 1_000, 100_000].map(|total| own.save_interval(total));
+        assert_eq!(intervals, [20, 100, 500]);
+        assert_eq!(run(&["train.save_frequency=7"]).save_interval(1_000), 7);
+    }
+
+    #[test]
+    fn the_entailment_ramp_takes_at_most_half_of_a_run() {
+        let run = run(&["train.entail_ramp=100"]);
+        assert_eq!((run.entail_ramp(50), run.entail_ramp(1_000)), (25, 100));
+    }
+
+    #[test]
+    fn encoders_use_the_threads_that_are_asked_for() {
+        let threads = |settings: &[&str]| run(settings).micro_batching().threads;
+        assert_eq!(threads(&["train.encoder_threads=0"]), 3);
+        assert_eq!(threads(&["train.encoder_threads=4"]), 4);
+        assert_eq!(
+            threads(&["train.encoder_threads=4", "train.deterministic=true"]),
+            DETERMINISTIC_THREADS
+        );
+    }
+
+    #[test]
+    fn a_locked_part_is_not_trained() {
+        let trained = |settings: &[&str]| {
+            let trained = run(settings).trainable();
+            [trained.image, trained.projection, trained.text]
+        };
+        assert_eq!(trained(&[]), [true; 3]);
+        assert_eq!(trained(&["train.lock_image=true"]), [false, true, true]);
+        assert_eq!(
+            trained(&["train.lock_projection=true"]),
+            [true, false, true]
+        );
+        assert_eq!(trained(&["train.lock_text=true"]), [true, true, false]);
+    }
+
+    #[test]
+    fn data_is_read_by_all_cores_unless_a_number_is_given() {
+        let workers = |settings: &[&str]| {
+            let run = run(settings);
+            run.spec(&run.architecture()).workers
+        };
+        assert_eq!(workers(&["dataset.workers=0"]), 5);
+        assert_eq!(workers(&["dataset.workers=2"]), 2);
     }
 }

@@ -10,13 +10,13 @@ use anyhow::Context;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Map, Value, json};
 
+use super::pace::Pace;
 use super::tensorboard::EventFile;
+use crate::config::ReportTo;
+use crate::disk::run_folder::METRICS;
 use crate::disk::write::write_atomic;
 use crate::memory;
 use crate::output::try_note;
-
-/// Name of the file of metrics in the folder of a run.
-pub const METRICS: &str = "metrics.jsonl";
 
 /// Name of the log file in the folder of a run.
 pub const LOG: &str = "out.log";
@@ -43,20 +43,38 @@ pub struct Line {
     pub values: Vec<(String, f64)>,
 }
 
+/// The length of a run.
+#[derive(Clone, Copy, Debug)]
+pub struct Length {
+    /// Steps completed before this process began.
+    pub first: u64,
+    /// Steps of the whole run.
+    pub total: u64,
+    /// Images that a step encodes.
+    pub images_per_step: u64,
+    /// Steps between two pauses for validation and a checkpoint, at least 1.
+    pub pause_interval: u64,
+}
+
 /// Writes `metrics.jsonl`, `tensorboard/`, `out.log` and the progress of a run; nothing on ranks
 /// other than 0.
 pub struct Reporter(Option<Writer>);
 
 struct Writer {
-    metrics: File,
-    events: EventFile,
+    metrics: Option<File>,
+    events: Option<EventFile>,
     log_file: File,
     bar: ProgressBar,
     plain: bool,
     started: Instant,
+    /// End of the last step, or of the pause after it.
+    resumed: Instant,
+    pace: Pace,
     first: u64,
     images_per_step: u64,
     total: u64,
+    /// Steps between pauses.
+    pause_interval: u64,
     last_line: Option<Instant>,
     /// Set when the reader of standard error has closed it.
     closed: bool,
@@ -92,19 +110,21 @@ impl Reporter {
     pub fn restart_clock(&mut self) {
         if let Some(writer) = &mut self.0 {
             writer.started = Instant::now();
+            writer.resumed = writer.started;
         }
     }
 
-    /// Starts reporting at step `first` of `total`; a step encodes `images_per_step` images.
+    /// Starts reporting in `folder`.
     ///
     /// # Errors
     /// When the files cannot be written.
-    pub fn start(
-        folder: &Path,
-        first: u64,
-        total: u64,
-        images_per_step: u64,
-    ) -> anyhow::Result<Self> {
+    pub fn start(folder: &Path, to: &[ReportTo], length: Length) -> anyhow::Result<Self> {
+        let Length {
+            first,
+            total,
+            images_per_step,
+            pause_interval,
+        } = length;
         let metrics = folder.join(METRICS);
         truncate_after(&metrics, first)?;
         let append = |path: PathBuf| {
@@ -123,15 +143,24 @@ impl Reporter {
             .with_style(style)
             .with_position(first);
         Ok(Self(Some(Writer {
-            metrics: append(metrics)?,
-            events: EventFile::create(&folder.join("tensorboard"), first)?,
+            metrics: match to.contains(&ReportTo::Jsonl) {
+                true => Some(append(metrics)?),
+                false => None,
+            },
+            events: match to.contains(&ReportTo::Tensorboard) {
+                true => Some(EventFile::create(&folder.join("tensorboard"), first)?),
+                false => None,
+            },
             log_file: append(folder.join(LOG))?,
             bar,
             plain,
             started: Instant::now(),
+            resumed: Instant::now(),
+            pace: Pace::default(),
             first,
             images_per_step,
             total,
+            pause_interval,
             last_line: None,
             closed: false,
         })))
@@ -161,6 +190,23 @@ impl Reporter {
             .map_or(Ok(()), |writer| writer.step(line, write))
     }
 
+    /// Ends a step: what follows up to [`end_pause`](Self::end_pause), if that is called, is no part of
+    /// the next one.
+    pub fn end_step(&mut self) {
+        if let Some(writer) = &mut self.0 {
+            writer.pace.step(writer.resumed.elapsed().as_secs_f64());
+            writer.resumed = Instant::now();
+        }
+    }
+
+    /// Ends a pause for validation and a checkpoint, which began with the last step.
+    pub fn end_pause(&mut self) {
+        if let Some(writer) = &mut self.0 {
+            writer.pace.pause(writer.resumed.elapsed().as_secs_f64());
+            writer.resumed = Instant::now();
+        }
+    }
+
     /// Removes the progress bar from the terminal.
     pub fn finish(&self) {
         if let Some(writer) = &self.0 {
@@ -186,7 +232,8 @@ impl Writer {
         let seconds = self.started.elapsed().as_secs_f64();
         let done = (line.step - self.first).max(1) as f64;
         let rate = done * self.images_per_step as f64 / seconds;
-        let left = seconds / done * (self.total - line.step) as f64;
+        let steps = self.total - line.step;
+        let left = self.pace.left(steps, steps.div_ceil(self.pause_interval));
         if write {
             let mut object = Map::from_iter([
                 ("step".to_owned(), json!(line.step)),
@@ -202,10 +249,14 @@ impl Writer {
             if let Some(bytes) = memory::peak() {
                 object.insert("peak_memory_mib".into(), json!(bytes as f64 / memory::MIB));
             }
-            writeln!(self.metrics, "{}", Value::Object(object)).context("writing metrics.jsonl")?;
+            if let Some(metrics) = &mut self.metrics {
+                writeln!(metrics, "{}", Value::Object(object)).context("writing metrics.jsonl")?;
+            }
             let rates = [("lr", line.lr), ("images_per_s", rate)];
             let values = line.values.iter().map(|(name, v)| (name.as_str(), *v));
-            self.events.scalars(line.step, values.chain(rates))?;
+            if let Some(events) = &mut self.events {
+                events.scalars(line.step, values.chain(rates))?;
+            }
         }
         let mut values = String::new();
         for (name, value) in &line.values {

@@ -8,13 +8,14 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use burn::optim::ModuleOptimizer;
-use espalier_core::model::DualConfig;
+use espalier_core::model::{DualConfig, DualEncoder};
 
+use super::average::Average;
 use super::checkpoint::{self, State};
 use super::encode::{FeaturePass, RunFeatures};
 use super::optimise::optimizer;
 use super::plan::{FitOutcome, Run};
-use super::report::{LOG, METRICS, Reporter};
+use super::report::{LOG, Length, Reporter};
 use super::shared_batches::next_batch;
 use super::source::Source;
 use super::step::StepReport;
@@ -24,8 +25,8 @@ use super::validate::Validation;
 use crate::config::Needs;
 use crate::data::batches::feature_rows::FeatureRows;
 use crate::data::records::order::records_of_epoch;
-use crate::data::{BatchSpec, BatchStream, Dataset, Position};
-use crate::disk::run_folder::{CHECKPOINTS, LAST, MODEL};
+use crate::data::{BatchSpec, BatchStream, Dataset, Positions};
+use crate::disk::run_folder::{CHECKPOINTS, LAST, METRICS, MODEL};
 use crate::exit::usage;
 use crate::model_file::{MERGES, ModelCard};
 
@@ -95,7 +96,13 @@ impl Run {
         let images_per_step = spec.batch_size as u64 * if has_boxes { 2 } else { 1 };
         let ranks = &*self.ranks;
         let mut report = if ranks.is_root() {
-            Reporter::start(&self.folder, state.step, total, images_per_step)?
+            let length = Length {
+                first: state.step,
+                total,
+                images_per_step,
+                pause_interval: self.save_interval(total),
+            };
+            Reporter::start(&self.folder, &self.config.train.report_to, length)?
         } else {
             Reporter::silent()
         };
@@ -117,14 +124,21 @@ impl Run {
         let taxonomy = &self.source.taxonomy;
         let texts = StepTexts::new(taxonomy, &tokenizer, &self.config, outliers, teacher)?;
         let root = self.root_tokens(&tokenizer, &architecture);
+        let average = self.average(&model.0)?;
         let steps = TrainLoop {
             run: self,
             learner: self.learner(model, optimizer, root, total),
+            average,
             validation: training.validation.map(|(data, spec)| {
                 let tokenizer = Arc::clone(&tokenizer);
                 Validation::new(data, tokenizer, spec, self.config.train.val_batches)
             }),
-            stream: BatchStream::start(training.data, tokenizer, training.spec, state.position)?,
+            stream: BatchStream::start(
+                training.data,
+                tokenizer,
+                training.spec,
+                state.position.clone(),
+            )?,
             texts,
             saved: self.resume.clone(),
             skipped: 0,
@@ -136,6 +150,18 @@ impl Run {
             total,
         };
         steps.run(stop)
+    }
+
+    /// Returns the average of the weights to continue, if the run keeps one.
+    fn average(&self, model: &DualEncoder) -> anyhow::Result<Option<Average>> {
+        let decay = self.config.optim.ema;
+        if decay == 0.0 {
+            return Ok(None);
+        }
+        Ok(Some(match &self.resume {
+            Some(checkpoint) => Average::read(checkpoint, decay, &self.device)?,
+            None => Average::new(model, decay),
+        }))
     }
 
     /// Returns the model card of the run before its first step.
@@ -159,7 +185,7 @@ impl Run {
             let state = State {
                 step: 0,
                 samples: 0,
-                position: Position::default(),
+                position: Positions::start(self.config.dataset.lanes),
                 data: fingerprint,
                 seed: self.config.train.seed,
             };
@@ -212,9 +238,10 @@ impl Run {
             ))?;
         }
         if self.resume.is_some() {
+            let position = state.position.last();
             report.log(&format!(
                 "resumes after step {} at record {} of epoch {}",
-                state.step, state.position.index, state.position.epoch
+                state.step, position.index, position.epoch
             ))?;
         }
         Ok(())
@@ -257,8 +284,13 @@ impl Run {
         let outliers = training.outliers.clone();
         let taxonomy = &self.source.taxonomy;
         let texts = StepTexts::new(taxonomy, &tokenizer, &self.config, outliers, teacher)?;
-        let mut stream =
-            BatchStream::start(training.data, tokenizer, training.spec, Position::default())?;
+        let lanes = training.spec.lanes;
+        let mut stream = BatchStream::start(
+            training.data,
+            tokenizer,
+            training.spec,
+            Positions::start(lanes),
+        )?;
         let (mut report, mut seconds) = (StepReport { values: Vec::new() }, 0.0);
         for step in 0..2 {
             let mut batch = next_batch(&mut stream, &*self.ranks)?;

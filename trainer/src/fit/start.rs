@@ -10,6 +10,7 @@ use espalier_core::nn::Norms;
 use super::optimise::with_stable_ids;
 use super::plan::Run;
 use crate::classifier_file;
+use crate::disk::run_folder::MODEL;
 use crate::exit::usage;
 use crate::model_file::{self, ModelCard, Origin};
 
@@ -30,7 +31,12 @@ impl Run {
         } else {
             None
         };
-        let from = self.resume.as_ref().or(init);
+        // Not the average, which a checkpoint may have too.
+        let resume = self
+            .resume
+            .as_ref()
+            .map(|checkpoint| checkpoint.join(MODEL));
+        let from = resume.as_ref().or(init);
         let (model, loaded_card) = self.load_or_init(architecture, from, &device)?;
         if let Some(loaded_card) = loaded_card {
             if self.resume.is_some() {

@@ -7,11 +7,13 @@ use std::time::Instant;
 
 use anyhow::bail;
 
+use super::average::Average;
 use super::checkpoint::{self, Content, State};
 use super::plan::{FitOutcome, Run};
 use super::report::{Line, Reporter, clock};
 use super::shared_batches::{list, next_batch};
 use super::step::{Learner, StepReport};
+use super::summary;
 use super::texts::StepTexts;
 use super::validate::Validation;
 use crate::data::{Batch, BatchStream};
@@ -22,6 +24,8 @@ use crate::model_file::ModelCard;
 pub(super) struct TrainLoop<'a> {
     pub(super) run: &'a Run,
     pub(super) learner: Learner,
+    /// Average of the weights, if the run keeps one.
+    pub(super) average: Option<Average>,
     pub(super) state: State,
     pub(super) card: ModelCard,
     /// Content of the classifier file that is copied into every checkpoint, if there is one.
@@ -61,6 +65,10 @@ impl TrainLoop<'_> {
             self.learner = learner;
             self.check_finite(&outcome, &batch)?;
             self.state.step += 1;
+            if let Some(average) = &mut self.average {
+                average.update(&self.learner.model, self.state.step);
+            }
+            self.report.end_step();
             self.state.samples += batch.keys.len() as u64;
             self.state.position = batch.position_after;
             self.skipped += batch.skipped.broken();
@@ -76,6 +84,7 @@ impl TrainLoop<'_> {
             }
             if due {
                 self.save()?;
+                self.report.end_pause();
             }
             // Returns a validation error only after the checkpoint is saved.
             measured?;
@@ -125,10 +134,11 @@ impl TrainLoop<'_> {
             values.extend(scalars.map(|(n, v)| (n.to_owned(), v)));
             values.extend_from_slice(measured);
         }
+        let position = state.position.last();
         let line = Line {
             step: state.step,
-            epoch: state.position.epoch,
-            index: state.position.index,
+            epoch: position.epoch,
+            index: position.index,
             samples: state.samples,
             skipped: self.skipped,
             lr,
@@ -181,6 +191,7 @@ impl TrainLoop<'_> {
             &self.run.folder,
             Content {
                 model: &self.learner.model,
+                average: self.average.as_ref().map(Average::model),
                 card: &self.card,
                 classifier: self.classifier.as_deref(),
             },
@@ -198,6 +209,10 @@ impl TrainLoop<'_> {
             Some(path) if !interrupted => path.clone(),
             _ => self.save()?,
         };
+        let table = summary::table(&self.run.folder);
+        if let Some(table) = table.filter(|_| !interrupted && self.run.ranks.is_root()) {
+            self.report.log(&table)?;
+        }
         let seconds = started.elapsed().as_secs_f64();
         let rate = (self.state.step - self.first) as f64 / seconds.max(1e-3);
         let peak = memory::peak()

@@ -20,23 +20,32 @@ pub(super) struct Validation {
 
 impl Validation {
     /// Reads the first `batches` batches of some data, or as many as it has, made as in `spec` but
-    /// without augmentation.
+    /// without augmentation. Data of less than one batch is measured in smaller ones.
     pub(super) fn new(
         data: Arc<dyn Dataset>,
         tokenizer: Arc<Tokenizer>,
         spec: BatchSpec,
         batches: u64,
     ) -> Self {
-        let full_batches = records_of_epoch(&*data) / spec.batch_size as u64;
+        let records = records_of_epoch(&*data);
+        let batch_size = match usize::try_from(records) {
+            // Of less than a batch, a batch takes half, so that a broken record does not end the run.
+            Ok(records) if records < spec.batch_size => (records / 2).max(1),
+            _ => spec.batch_size,
+        };
+        let full_batches = records / batch_size as u64;
         Self {
             batches: batches.min(full_batches).max(1),
             data,
             tokenizer,
             spec: BatchSpec {
+                batch_size,
                 augment: None,
                 mirror: false,
                 corruption: 0.0,
                 seed: 0,
+                // Validation data is small and read again and again.
+                lanes: 1,
                 ..spec
             },
         }

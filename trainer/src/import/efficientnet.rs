@@ -134,7 +134,7 @@ pub fn plan(files: &Files, store: &mut Store, settings: Settings) -> anyhow::Res
         root_text: settings.about.root_text.clone(),
         origin: Some(Origin {
             source: files.label.clone(),
-            layout: Layout::EfficientnetLite,
+            layout: Some(Layout::EfficientnetLite),
             licence: settings.about.licence.clone(),
             preprocess: preprocess(&config),
             root: None,

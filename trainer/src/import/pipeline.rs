@@ -1,6 +1,7 @@
 //! Converts files to a checkpoint in memory, completely or not at all.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use espalier_core::geometry::DistanceReduction;
 use espalier_core::model::LiftKind;
@@ -14,6 +15,7 @@ use super::resolve::{Evidence, PixelTensors, Resolved, resolve};
 use super::sidecars::{check_vocabulary, licence_of, named_preprocessing, read_stated};
 use super::source::Files;
 use super::store::Store;
+use crate::disk::weights_file::{self, Stored};
 use crate::exit::usage;
 use crate::layout::{Layout, Measured};
 use crate::model_file::{CARD, ModelCard, Origin, PUBLISHED_CARD};
@@ -197,7 +199,7 @@ fn plan_published(
         root_text: about.root_text.clone(),
         origin: Some(Origin {
             source: files.label.clone(),
-            layout,
+            layout: Some(layout),
             licence,
             preprocess,
             root: store.root.clone(),
@@ -244,4 +246,14 @@ pub fn tensors(store: &mut Store, plan: &Plan) -> anyhow::Result<Tensors> {
         }
     }
     Ok(out)
+}
+
+/// Writes a checkpoint.
+///
+/// # Errors
+/// A failing disk.
+pub fn write(path: &Path, tensors: Tensors, card: &ModelCard) -> anyhow::Result<()> {
+    let stored = tensors.tensors.into_iter();
+    let stored = stored.map(|(name, tensor)| (name, Stored::Floats(tensor)));
+    weights_file::write(path, &stored.collect(), card.metadata()?)
 }

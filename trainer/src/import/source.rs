@@ -150,9 +150,7 @@ impl Files {
             ));
         }
         let (origin, first) = if let Some(id) = source.strip_prefix("hf-hub:") {
-            let origin = Origin::Hub(Hub::open(id, offline)?);
-            let first = choose(&origin, named)?;
-            (origin, first)
+            return Self::in_hub(Hub::open(id, offline)?, named);
         } else {
             let path = PathBuf::from(source.strip_prefix("local-dir:").unwrap_or(source));
             if path.is_dir() {
@@ -170,12 +168,26 @@ impl Files {
                 )));
             }
         };
-        let weights = Self::weights_of(&origin, &first)?;
+        Self::of(origin, &first)
+    }
+
+    /// Finds the files of a repository.
+    ///
+    /// # Errors
+    /// As [`find`](Self::find).
+    pub fn in_hub(hub: Hub, named: Option<&str>) -> anyhow::Result<Self> {
+        let origin = Origin::Hub(hub);
+        let first = choose(&origin, named)?;
+        Self::of(origin, &first)
+    }
+
+    fn of(origin: Origin, first: &str) -> anyhow::Result<Self> {
+        let weights = Self::weights_of(&origin, first)?;
         let label = match &origin {
             Origin::Hub(hub) => hub.label(),
             Origin::Folder(folder) => match folder.file_name().map(|name| name.to_string_lossy()) {
                 Some(name) => format!("{name}/{first}"),
-                None => first.clone(),
+                None => first.to_owned(),
             },
         };
         Ok(Self {

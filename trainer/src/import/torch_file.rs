@@ -110,8 +110,11 @@ impl TorchFile {
         let mut archive = ZipArchive::new(source).map_err(|e| e.to_string())?;
         let folder = archive
             .file_names()
-            .find_map(|name| name.strip_suffix("data.pkl").filter(|f| f.ends_with('/')))
-            .map(str::to_owned)
+            .filter_map(Result::ok)
+            .find_map(|name| {
+                let folder = name.strip_suffix("data.pkl");
+                folder.filter(|f| f.ends_with('/')).map(str::to_owned)
+            })
             .ok_or("it has no `data.pkl`")?;
         if archive
             .index_for_name(&format!("{folder}byteorder"))

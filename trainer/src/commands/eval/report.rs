@@ -76,20 +76,12 @@ pub(super) fn record(
 /// whatever the embedding space; a description where no preset has them, as for a bundle whose text
 /// encoder has a size of its own.
 fn architecture(config: &DualConfig) -> String {
-    let same_image = |preset: &Preset| {
-        let mut vision = preset.config().vision;
-        // A bundle has its norms folded into the convolutions, which are the same encoder.
-        if let (Some(known), Some(found)) = (&mut vision.inverted, &config.vision.inverted) {
-            known.norms = found.norms;
-        }
-        vision == config.vision
-    };
-    let image = Preset::ALL.iter().find(|p| same_image(p));
-    let same = |preset: &Preset| {
+    let image = Preset::of_image_encoder(&config.vision);
+    let same_text = |preset: &Preset| {
         let other = preset.config();
-        same_image(preset) && other.text == config.text && other.d_embed == config.d_embed
+        other.text == config.text && other.d_embed == config.d_embed
     };
-    if let Some(preset) = Preset::ALL.iter().find(|p| same(p)) {
+    if let Some(preset) = image.filter(same_text) {
         return preset.name().to_owned();
     }
     let (vision, text) = (&config.vision, &config.text);

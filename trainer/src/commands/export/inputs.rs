@@ -8,6 +8,7 @@ use espalier_core::caption::CaptionEntry;
 use espalier_core::taxonomy::{Lexicon, Taxonomy};
 use toml::Table;
 
+use crate::averaged;
 use crate::cli::ExportArgs;
 use crate::config::TrainConfig;
 use crate::data::Dataset;
@@ -17,12 +18,12 @@ use crate::data::nouns::wordnet::Nouns;
 use crate::exit::usage;
 use crate::export::{Contents, ExportDtype, captions, nouns};
 use crate::fit::{Source, source};
-use crate::model_file::{self, Model};
+use crate::model_file::{self, Model, ModelCard};
 use crate::output::note;
 
-/// Returns the configuration of the run that produced a model, if the model records it.
-pub(super) fn run_config(model: &Model) -> Option<TrainConfig> {
-    let table: Table = model.card.run.parse().ok()?;
+/// Returns the configuration of the run that produced a model, if its card records it.
+pub(super) fn run_config(card: &ModelCard) -> Option<TrainConfig> {
+    let table: Table = card.run.parse().ok()?;
     TrainConfig::resolve(None, table, &[]).ok()
 }
 
@@ -31,7 +32,15 @@ pub(super) fn run_config(model: &Model) -> Option<TrainConfig> {
 /// # Errors
 /// Bad usage if the file cannot be read, or a taxonomy error naming the line.
 pub fn taxonomy(flag: Option<&PathBuf>, model: &Model) -> anyhow::Result<Taxonomy> {
-    match (flag, run_config(model)) {
+    taxonomy_of_card(flag, &model.card)
+}
+
+/// As [`taxonomy`], for a model of which only the card was read.
+pub(super) fn taxonomy_of_card(
+    flag: Option<&PathBuf>,
+    card: &ModelCard,
+) -> anyhow::Result<Taxonomy> {
+    match (flag, run_config(card)) {
         (None, Some(config)) => source::taxonomy(&config),
         (flag, _) => open::taxonomy(flag.map(PathBuf::as_path), &[]),
     }
@@ -49,7 +58,7 @@ fn probe(args: &ExportArgs, model: &Model) -> anyhow::Result<(Arc<dyn Dataset>, 
         let names: Vec<String> = names.collect();
         return Ok((registry::open(&args.probe, Need::Labels)?, names.join(", ")));
     }
-    let config = run_config(model).ok_or_else(|| {
+    let config = run_config(&model.card).ok_or_else(|| {
         usage("the checkpoint records no training data; give labelled images with --probe")
     })?;
     let hint = "; give labelled images with --probe";
@@ -92,7 +101,10 @@ impl Inputs {
     /// # Errors
     /// Bad usage or data.
     pub(super) fn read(args: &ExportArgs, device: &Device) -> anyhow::Result<Self> {
-        let model = model_file::open(&args.checkpoint, device)?;
+        let model = match args.average {
+            Some(count) => model_file::build(averaged::read(&args.checkpoint, count)?, device)?,
+            None => model_file::open(&args.checkpoint, device)?,
+        };
         let taxonomy = taxonomy(args.taxonomy.as_ref(), &model)?;
         let captions = match &args.captions {
             Some(path) => captions::from_file(path, &taxonomy)?,

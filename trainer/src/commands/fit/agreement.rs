@@ -68,8 +68,7 @@ pub(super) fn facts(
 /// Checks that all ranks have the same facts.
 ///
 /// # Errors
-/// Bad usage on rank 0 that lists each difference with its rank; an error without a message on the
-/// others.
+/// With the code of bad usage if they differ; rank 0 reports each difference with its rank.
 pub(super) fn check_same(ranks: &dyn Collective, own: &[Fact]) -> anyhow::Result<()> {
     if ranks.world() == 1 {
         return Ok(());

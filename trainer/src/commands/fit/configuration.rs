@@ -9,7 +9,7 @@ use toml::{Table, Value};
 use super::resume::run_table;
 use crate::cli::FitArgs;
 use crate::config::TrainConfig;
-use crate::model_file::{self, is_bundle};
+use crate::model_file;
 
 /// Names of the blocks of the configuration.
 const BLOCKS: [&str; 5] = ["dataset", "model", "optim", "loss", "train"];
@@ -48,6 +48,7 @@ fn flag_layer(args: &FitArgs) -> anyhow::Result<Table> {
     );
     flag!("dataset", "taxonomy", args.taxonomy);
     flag!("dataset", "workers", args.workers);
+    flag!("dataset", "lanes", args.lanes);
     flag!("dataset", "max_broken", args.max_broken);
     flag!("dataset", "data_cache", args.data_cache.folder);
     flag!("dataset", "data_cache_gib", args.data_cache.gib);
@@ -57,6 +58,7 @@ fn flag_layer(args: &FitArgs) -> anyhow::Result<Table> {
     flag!("optim", "wd", args.wd);
     flag!("optim", "warmup", args.warmup);
     flag!("optim", "grad_clip_norm", args.grad_clip_norm);
+    flag!("optim", "ema", args.ema);
     flag!("train", "method", args.method);
     flag!("train", "batch_size", args.batch_size);
     flag!("train", "steps", args.steps.or(args.epochs.map(|_| 0)));
@@ -81,6 +83,7 @@ fn flag_layer(args: &FitArgs) -> anyhow::Result<Table> {
         args.grad_checkpointing.then_some(true)
     );
     flag!("train", "deterministic", args.deterministic.then_some(true));
+    flag!("train", "report_to", args.report_to);
     flag!("train", "save_frequency", args.save_frequency);
     Ok(t)
 }
@@ -123,13 +126,9 @@ pub(super) fn configuration(args: &FitArgs) -> anyhow::Result<TrainConfig> {
         None => TrainConfig::resolve(file, flags, &args.pairs)?,
     };
     let model = &mut config.model;
-    let init = model.init.as_ref().filter(|path| !is_bundle(path));
-    if let (None, Some(path)) = (&args.resume, init) {
-        // An imported model has its own architecture, which may have no preset name.
-        let card = model_file::card_of(path)?;
-        if card.origin.is_some() {
-            model.architecture = Some(card.config);
-        }
+    if let (None, Some(path)) = (&args.resume, &model.init) {
+        let fixed = model_file::fixed_architecture(path)?;
+        model.architecture = fixed.or(model.architecture.take());
     }
     Ok(config)
 }

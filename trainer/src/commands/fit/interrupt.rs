@@ -29,6 +29,14 @@ pub(super) struct Interrupts {
     pub(super) stop: Arc<AtomicBool>,
     /// The first signal; 0 before.
     first: Arc<AtomicUsize>,
+    /// Set after the run, when a signal ends the process at once.
+    ended: Arc<AtomicBool>,
+}
+
+impl Drop for Interrupts {
+    fn drop(&mut self) {
+        self.ended.store(true, Ordering::Relaxed);
+    }
 }
 
 fn exit_code(signal: usize) -> u8 {
@@ -36,14 +44,14 @@ fn exit_code(signal: usize) -> u8 {
 }
 
 /// Waits for signals.
-fn watch(latest: &AtomicUsize, first: &AtomicUsize, stop: &AtomicBool) -> ! {
+fn watch(latest: &AtomicUsize, first: &AtomicUsize, stop: &AtomicBool, ended: &AtomicBool) -> ! {
     loop {
         thread::sleep(INTERVAL);
         let signal = latest.swap(0, Ordering::Relaxed);
         if signal == 0 {
             continue;
         }
-        if first.load(Ordering::Relaxed) != 0 {
+        if first.load(Ordering::Relaxed) != 0 || ended.load(Ordering::Relaxed) {
             remove_all_and_exit(i32::from(exit_code(signal)));
         }
         first.store(signal, Ordering::Relaxed);
@@ -61,8 +69,10 @@ impl Interrupts {
         let interrupts = Self {
             stop: Arc::default(),
             first: Arc::default(),
+            ended: Arc::default(),
         };
         let (stop, first) = (Arc::clone(&interrupts.stop), Arc::clone(&interrupts.first));
+        let ended = Arc::clone(&interrupts.ended);
         let latest = Arc::<AtomicUsize>::default();
         let begin = || -> io::Result<()> {
             for signal in SIGNALS {
@@ -70,7 +80,7 @@ impl Interrupts {
                 register_usize(signal, Arc::clone(&latest), number)?;
             }
             let watcher = thread::Builder::new().name("signals".into());
-            watcher.spawn(move || watch(&latest, &first, &stop))?;
+            watcher.spawn(move || watch(&latest, &first, &stop, &ended))?;
             Ok(())
         };
         if let Err(e) = begin() {

@@ -21,7 +21,7 @@ pub const CONFIG: &str = "config.toml";
 /// Keys that may change when a run is resumed, because they do not change what a step learns:
 /// length, checkpoints, validation, log and speed. Data at another path must be the same data; the
 /// checkpoint knows its fingerprint.
-const MAY_CHANGE: [&str; 18] = [
+const MAY_CHANGE: [&str; 19] = [
     "dataset.data",
     "dataset.data_cache",
     "dataset.data_cache_gib",
@@ -37,6 +37,7 @@ const MAY_CHANGE: [&str; 18] = [
     "train.num_samples",
     "train.rank_check",
     "train.rank_timeout",
+    "train.report_to",
     "train.save_frequency",
     "train.steps",
     "train.val_batches",

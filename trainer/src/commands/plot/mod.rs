@@ -7,6 +7,7 @@ mod inputs;
 mod ladder;
 mod norms;
 mod pr;
+mod run;
 mod traversal;
 mod umap;
 
@@ -25,5 +26,6 @@ pub fn run(command: &PlotCommand) -> anyhow::Result<()> {
         PlotCommand::Factors(args) => factors::run(args),
         PlotCommand::Pr(args) => pr::run(args),
         PlotCommand::Ladder(args) => ladder::run(args),
+        PlotCommand::Run(args) => run::run(args),
     }
 }

@@ -8,7 +8,7 @@ use crate::data::batches::anchors::Anchors;
 use crate::data::batches::image_batch::{ImageBatch, Pictures};
 use crate::data::batches::text_batch::{LabelBatch, NounBatch};
 use crate::data::records::fault::BrokenCounts;
-use crate::data::records::order::Position;
+use crate::data::records::lanes::Positions;
 
 /// The texts of a batch of chains.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,8 +73,8 @@ pub struct Batch {
     /// Label of the box of each sample; for samples without a chosen box, that of the first
     /// labelled box.
     pub synsets: Vec<Option<String>>,
-    /// Position at which to continue after this batch.
-    pub position_after: Position,
+    /// Positions at which to continue after this batch, by lane.
+    pub position_after: Positions,
     /// Counts of records read for this batch and of those skipped.
     pub skipped: BrokenCounts,
 }

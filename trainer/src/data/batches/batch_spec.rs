@@ -1,5 +1,6 @@
 //! Settings for making batches of a dataset.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use espalier_core::input::RandomCrop;
@@ -7,8 +8,10 @@ use espalier_core::input::RandomCrop;
 use crate::config::Needs;
 use crate::data::batches::feature_rows::FeatureRows;
 use crate::data::records::error::{DataError, Result};
+use crate::data::records::lanes::lanes_of;
 use crate::data::records::lineage::Lineages;
 use crate::data::records::order::ShuffleBudget;
+use crate::ranks::share;
 
 /// Settings for making batches of a dataset.
 #[derive(Clone, Debug)]
@@ -49,8 +52,11 @@ pub struct BatchSpec {
     pub max_broken: f64,
     /// Limits of the data that is shuffled together.
     pub shuffle: ShuffleBudget,
+    /// Lanes of the data, at least 1; each gives its share of the rows of a batch. See
+    /// [`lanes`](crate::data::records::lanes).
+    pub lanes: usize,
     /// This process and the number of processes that share the images of a batch; `(0, 1)` where
-    /// one process reads all of them. All processes read all records and texts.
+    /// one process reads all of them. A process reads the lanes of its own rows.
     pub share: (usize, usize),
     /// Precomputed features that replace the images of the dataset, where it has them.
     pub features: Option<Arc<FeatureRows>>,
@@ -78,8 +84,40 @@ impl BatchSpec {
             prefetch: 2,
             max_broken: 0.01,
             shuffle: ShuffleBudget::default(),
+            lanes: 1,
             share: (0, 1),
             features: None,
+        }
+    }
+
+    /// Returns the rows of a batch whose images this process decodes; `None` if all processes hold all
+    /// of them.
+    #[must_use]
+    pub fn own_rows(&self) -> Option<Range<usize>> {
+        let (rank, world) = self.share;
+        // The boxes of scenes are shared between the rows of a batch, and features are at hand.
+        if world == 1 || self.needs == Needs::Parts || self.features.is_some() {
+            return None;
+        }
+        let (from, count) = share(self.batch_size, rank, world);
+        Some(from..from + count)
+    }
+
+    /// Returns the lanes that process `rank` reads.
+    #[must_use]
+    pub fn lanes_of(&self, rank: usize) -> Range<usize> {
+        match self.own_rows() {
+            None => 0..self.lanes,
+            Some(_) => lanes_of(self.batch_size, self.lanes, (rank, self.share.1)),
+        }
+    }
+
+    /// Returns the limits of the data that a lane shuffles together: its part of the whole.
+    pub(crate) fn shuffle_of_lane(&self) -> ShuffleBudget {
+        let lanes = self.lanes.max(1) as u64;
+        ShuffleBudget {
+            records: self.shuffle.records / lanes,
+            bytes: self.shuffle.bytes / lanes,
         }
     }
 
@@ -88,7 +126,7 @@ impl BatchSpec {
     /// # Errors
     /// If a field is out of its range; names the first one.
     pub fn check(&self) -> Result<()> {
-        let checks: [(&'static str, bool, &'static str, String); 6] = [
+        let checks: [(&'static str, bool, &'static str, String); 7] = [
             (
                 "batch size",
                 self.batch_size >= 1,
@@ -106,6 +144,12 @@ impl BatchSpec {
                 self.context >= 2,
                 "at least 2",
                 self.context.to_string(),
+            ),
+            (
+                "lanes",
+                (1..=self.batch_size).contains(&self.lanes),
+                "at least 1 and at most the batch size",
+                self.lanes.to_string(),
             ),
             (
                 "prefetch",
@@ -143,6 +187,38 @@ impl BatchSpec {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_process_decodes_its_rows_unless_all_hold_all_of_them() {
+        let spec = BatchSpec::new(8, 32, 77);
+        let rows = |share, needs| {
+            let spec = BatchSpec {
+                needs,
+                share,
+                ..spec.clone()
+            };
+            spec.own_rows()
+        };
+        assert_eq!(rows((0, 1), Needs::Captions), None);
+        assert_eq!(rows((0, 2), Needs::Captions), Some(0..4));
+        assert_eq!(rows((1, 2), Needs::Captions), Some(4..8));
+        assert_eq!(rows((1, 3), Needs::Captions), Some(2..5));
+        assert_eq!(rows((1, 2), Needs::Parts), None);
+    }
+
+    #[test]
+    fn lanes_share_the_limits_of_a_shuffle() {
+        let spec = BatchSpec {
+            lanes: 4,
+            shuffle: ShuffleBudget {
+                records: 1_002,
+                bytes: 4_006,
+            },
+            ..BatchSpec::new(8, 32, 77)
+        };
+        let own = spec.shuffle_of_lane();
+        assert_eq!((own.records, own.bytes), (250, 1_001));
+    }
 
     #[test]
     fn settings_out_of_range_are_named() {

@@ -209,6 +209,14 @@ mod tests {
         assert_eq!(found.labels, 2);
         assert!((found.targets[0] - 0.75).abs() < 1e-6);
         assert!((found.targets[1] - 0.25).abs() < 1e-6);
+        // Large logits do not overflow.
+        let shifted = row.map(|logit| logit + 500.0);
+        let found = distill(1.0, 0).targets(teacher_outputs(&shifted), &chosen);
+        assert!(
+            (found.targets[0] - 0.75).abs() < 1e-3,
+            "{:?}",
+            found.targets
+        );
         // At temperature 2, the probabilities are in the ratio of their square roots.
         let soft = distill(2.0, 0)
             .targets(teacher_outputs(&row), &chosen)
@@ -222,7 +230,13 @@ mod tests {
         let likely = distill(1.0, 0).likely(&teacher_outputs(&rows), 4);
         assert_eq!(likely[..2], [place("b"), place("c")]);
         assert_eq!(likely.len(), 3, "three quarters of four");
-        assert!(!distill(1.0, 0).knows(place("d")));
+        let known = ["a", "b", "c", "d"].map(|id| distill(1.0, 0).knows(place(id)));
+        assert_eq!(known, [true, true, true, false]);
+        assert_eq!(
+            distill(1.0, 0).likely(&teacher_outputs(&rows), 2),
+            [place("b")]
+        );
+        assert_eq!(distill(1.0, 0).likely(&teacher_outputs(&rows), 1).len(), 0);
         assert_eq!(
             (distill(1.0, 0).max_labels(9), distill(1.0, 5).max_labels(9)),
             (9, 5)

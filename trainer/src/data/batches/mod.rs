@@ -6,4 +6,5 @@ pub mod batch_spec;
 pub mod distill;
 pub mod feature_rows;
 pub mod image_batch;
+pub mod lane_batch;
 pub mod text_batch;

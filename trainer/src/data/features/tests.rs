@@ -10,7 +10,7 @@ use espalier_core::input::{Preprocess, RandomCrop, ResizeMode, Tokenizer};
 use super::*;
 use crate::config::Needs;
 use crate::data::{
-    Batch, BatchSpec, BatchStream, Dataset, ImageBatch, Pictures, Position, Synthetic,
+    Batch, BatchSpec, BatchStream, Dataset, ImageBatch, Pictures, Position, Positions, Synthetic,
 };
 use crate::model_file::MERGES;
 
@@ -97,7 +97,7 @@ fn synthetic(records: u64, seed: u64) -> Arc<dyn Dataset> {
     Arc::new(Synthetic::new(records, 32, seed))
 }
 
-fn batches(features: &PrecomputedFeatures, from: Position, count: usize) -> Vec<Batch> {
+fn batches(features: &PrecomputedFeatures, from: impl Into<Positions>, count: usize) -> Vec<Batch> {
     let tokenizer = Arc::new(Tokenizer::from_merges(MERGES, 8192).unwrap());
     let spec = BatchSpec {
         features: Some(Arc::clone(&features.rows)),
@@ -201,7 +201,7 @@ fn batches_have_features_and_resume_with_the_same_ones() {
     );
     let found = precomputed(&ChannelMeans::new("a"), &data, None, 2, true).unwrap();
     let whole = batches(&found, Position::default(), 6);
-    let rest = batches(&found, whole[1].position_after, 4);
+    let rest = batches(&found, whole[1].position_after.clone(), 4);
     for (a, b) in whole[2..].iter().zip(&rest) {
         assert_eq!(
             (&a.keys, &a.images, &a.box_images),

@@ -11,7 +11,7 @@ use crate::data::records::fault::{Cause, Fault};
 use crate::data::records::mirror::mentions_sides;
 use crate::data::records::random::{Purpose, Random};
 use crate::data::records::source::Record;
-use crate::data::sampling::draw::{crop_region, encoder_square};
+use crate::data::sampling::regions::{crop_region, encoder_square};
 
 /// Which images of a record a file covers. They are in separate files, so that a method without
 /// boxes can reuse the photo features of one with boxes.

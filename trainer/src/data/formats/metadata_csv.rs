@@ -28,7 +28,7 @@ pub const FORMAT: Format = Format {
 /// Expected file layout, for error messages.
 pub const EXPECTED: &str = "a CSV with a column filepath (or relative_path, image_filename, img_fn) and the \
     ranks kingdom .. species, a chain `captions` joined by =>, or a column class (or label, synset), its images \
-    below the same folder";
+    below the same folder or at absolute paths";
 
 /// Columns that may hold the path of an image, in order of preference.
 const PATH_COLUMNS: [&str; 5] = [
@@ -205,9 +205,10 @@ pub fn open(path: &Path) -> Result<Table> {
             })?,
         };
         let name = field(columns.path);
+        let absolute = Some(Path::new(name)).filter(|path| path.is_absolute() && path.is_file());
         listed.push(Listed {
             common: columns.common.map_or("", field).to_owned(),
-            ..Listed::new(name, pictures.find(name), label)
+            ..Listed::new(name, absolute.or_else(|| pictures.find(name)), label)
         });
     }
     if listed.is_empty() {

@@ -1,6 +1,7 @@
 //! Published dataset formats, each read into [records](super::records).
 
 pub mod arrays;
+pub mod class_tars;
 pub mod coco_boxes;
 pub mod coco_split;
 pub(crate) mod companions;
@@ -15,6 +16,7 @@ pub mod metadata_csv;
 pub mod open;
 pub mod open_images;
 pub(crate) mod parquet_chunks;
+mod parquet_pages;
 pub(crate) mod parquet_records;
 pub(crate) mod parquet_shard;
 pub mod picture_index;

@@ -16,14 +16,8 @@ use crate::exit::usage;
 
 /// The shipped taxonomies by the short names that `--taxonomy` accepts; the first is the default.
 pub const SHIPPED: [(&str, &str); 2] = [
-    (
-        "wordnet",
-        include_str!("../../../../static/taxonomy/wordnet.tsv"),
-    ),
-    (
-        "imagenet",
-        include_str!("../../../../static/taxonomy/imagenet.tsv"),
-    ),
+    ("wordnet", include_str!("../../../taxonomy/wordnet.tsv")),
+    ("imagenet", include_str!("../../../taxonomy/imagenet.tsv")),
 ];
 
 /// Returns the text of the shipped taxonomy with a short name.

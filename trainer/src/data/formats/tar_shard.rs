@@ -46,7 +46,8 @@ impl TarLayout {
     }
 }
 
-fn picture_of(group: &MemberGroup) -> Option<&ByteRange> {
+/// Returns the image of a record.
+pub(super) fn picture_of(group: &MemberGroup) -> Option<&ByteRange> {
     PICTURES.iter().find_map(|extension| group.get(extension))
 }
 

@@ -153,6 +153,18 @@ pub enum DataError {
         counts: Box<BrokenCounts>,
     },
 
+    /// Fewer units than lanes.
+    #[error(
+        "expected at least one row group or tar for each of {lanes} lanes, found {units}; lower \
+         --lanes, or split the data into more shards"
+    )]
+    TooFewUnits {
+        /// Units of the dataset.
+        units: usize,
+        /// Lanes of the run.
+        lanes: usize,
+    },
+
     /// More broken records than allowed.
     #[error(
         "{} of {} records are broken ({:.2} %), more than the {:.2} % of --max-broken\n{counts}",

@@ -7,6 +7,7 @@ pub mod coverage;
 pub mod error;
 pub mod fault;
 pub mod files;
+pub mod lanes;
 pub mod lineage;
 pub(crate) mod mirror;
 pub mod mixture;

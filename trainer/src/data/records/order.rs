@@ -72,7 +72,7 @@ pub struct EpochOrder {
 }
 
 /// Returns the number of records of a unit in one epoch, repetitions included.
-fn records_per_epoch(data: &dyn Dataset, unit: usize) -> u64 {
+pub(super) fn records_per_epoch(data: &dyn Dataset, unit: usize) -> u64 {
     (f64::from(data.units()[unit].records) * data.weight(unit)).round() as u64
 }
 

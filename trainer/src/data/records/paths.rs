@@ -39,7 +39,7 @@ pub fn folder_of(file: &Path) -> PathBuf {
 }
 
 /// Returns all shards that `paths` name, in the order given; those of a folder or glob are sorted
-/// by name. A file named twice is taken once. [`spell_out`] says what braces and lists stand for.
+/// by name. A file named twice is taken once. Braces and lists are spelled out first.
 ///
 /// An address with the extension of a shard is taken as it is; its object is looked for when it is opened.
 ///

@@ -44,6 +44,8 @@ pub enum Purpose {
     Teach = 15,
     /// Images that an evaluation puts side by side.
     Pairs = 16,
+    /// Seeds of the lanes of a dataset.
+    Lanes = 17,
 }
 
 /// A stream of random numbers.
@@ -65,6 +67,11 @@ impl Random {
             bytes.copy_from_slice(&word.to_le_bytes());
         }
         Self(ChaCha8Rng::from_seed(key))
+    }
+
+    /// Draws 64 random bits.
+    pub fn bits(&mut self) -> u64 {
+        self.0.next_u64()
     }
 
     /// Draws uniformly from [0, 1): a multiple of 2^-24, so exact in f32.

@@ -10,7 +10,7 @@ use crate::data::records::boxes::{GroundedBox, default_min_box_px};
 use crate::data::records::error::{DataError, Result};
 use crate::data::records::fault::{Broken, BrokenCounts, Cause, Fault};
 use crate::data::records::source::{Dataset, Record};
-use crate::data::sampling::draw::{crop_region, usable_boxes};
+use crate::data::sampling::regions::{crop_region, usable_boxes};
 
 /// Number of records decoded at a time.
 const CHUNK: usize = 64;

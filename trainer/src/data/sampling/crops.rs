@@ -6,7 +6,7 @@ use crate::data::records::boxes::Region;
 use crate::data::records::fault::{Broken, Cause, Fault};
 use crate::data::records::picture::Picture;
 use crate::data::records::source::{Dataset, Record, Records, Unit};
-use crate::data::sampling::draw::crop_region;
+use crate::data::sampling::regions::crop_region;
 
 /// A box: row of the record in its unit, index of the box in the record.
 type BoxPosition = (u32, u32);

@@ -1,19 +1,17 @@
 //! Draws one training sample from one record.
 
-use espalier_core::input::image::Window;
-use espalier_core::input::{Preprocess, ResizeMode};
 use image::RgbImage;
 
 use crate::config::Needs;
 use crate::data::batches::batch_spec::BatchSpec;
-use crate::data::records::boxes::{GroundedBox, Region, large_enough, pixel_box};
-use crate::data::records::corruption::corrupt;
+use crate::data::records::boxes::{GroundedBox, Region};
 use crate::data::records::fault::{Broken, Cause, Fault};
 use crate::data::records::lineage::TextChain;
 use crate::data::records::mirror::{mirrored, with_mirrored_boxes};
 use crate::data::records::picture::{FeatureRange, Picture};
 use crate::data::records::random::Random;
 use crate::data::records::source::Record;
+use crate::data::sampling::regions::{crop_region, encoder_square, usable_boxes, window};
 
 /// A training sample, ready to be packed.
 pub(crate) struct Sample {
@@ -346,88 +344,117 @@ fn draw_boxed(
     }))
 }
 
-/// Keeps the boxes that are large enough in an image of this width and height. Crops of prepared
-/// shards are always kept, since they were selected when the shards were made.
-pub(crate) fn usable_boxes(
-    mut boxes: Vec<GroundedBox>,
-    (width, height): (u32, u32),
-    min_box_px: f64,
-) -> Vec<GroundedBox> {
-    boxes.retain(|candidate| match candidate.region {
-        Region::Relative(rel) => large_enough(pixel_box(rel, width, height), min_box_px),
-        Region::Crop(_) => true,
-    });
-    boxes
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Synthetic;
+    use crate::data::records::random::Purpose;
+    use crate::data::records::source::Dataset;
 
-/// Returns the pixels of a box. Training, figures and evaluation all use this function.
-///
-/// # Errors
-/// If a separate crop cannot be read, or the box covers no pixel of this image.
-pub(crate) fn crop_region(region: &Region, picture: &RgbImage) -> Result<RgbImage, Fault> {
-    match region {
-        Region::Crop(crop) => crop.decode(),
-        Region::Relative(rel) => Ok(window(*rel, picture.width(), picture.height())?.crop(picture)),
+    fn record() -> Record {
+        let records = Synthetic::new(4, 64, 1).load(0).ok().unwrap();
+        records.read(0).ok().unwrap()
     }
-}
 
-/// Returns the pixels that a box covers in an image of this width and height.
-fn window(rel: [f64; 4], width: u32, height: u32) -> Result<Window, Fault> {
-    let [left, top, right, bottom] = pixel_box(rel, width, height);
-    let (width, height) = (right.saturating_sub(left), bottom.saturating_sub(top));
-    if width == 0 || height == 0 {
-        let detail = format!("the box {rel:?} contains no pixel");
-        return Err(Fault::new(Cause::UnreadablePicture, detail));
+    fn random() -> Random {
+        Random::new(7, Purpose::Outliers, 0, 0)
     }
-    Ok(Window {
-        left,
-        top,
-        width,
-        height,
-    })
-}
 
-/// Converts an image to the square that the model reads; corrupts it with probability `spec.corruption`.
-pub(crate) fn encoder_square(
-    picture: &RgbImage,
-    spec: &BatchSpec,
-    random: &mut Random,
-) -> Result<RgbImage, Fault> {
-    let pixels = uncorrupted_square(picture, spec, random)?;
-    if spec.corruption > 0.0 && random.uniform() < spec.corruption {
-        return corrupt(pixels, || random.uniform());
+    fn spec(needs: Needs) -> BatchSpec {
+        BatchSpec {
+            needs,
+            min_box_px: 1.0,
+            ..BatchSpec::new(4, 16, 77)
+        }
     }
-    Ok(pixels)
-}
 
-fn uncorrupted_square(
-    picture: &RgbImage,
-    spec: &BatchSpec,
-    random: &mut Random,
-) -> Result<RgbImage, Fault> {
-    let unreadable =
-        |e: espalier_core::CoreError| Fault::new(Cause::UnreadablePicture, e.to_string());
-    let Some(augment) = spec.augment else {
-        let resize = if spec.white_pad {
-            ResizeMode::WhitePad
-        } else {
-            ResizeMode::CentreCrop
+    fn drawn(record: Record, spec: &BatchSpec) -> Option<Sample> {
+        match draw(Ok(record), spec, &mut random(), Detail::Whole) {
+            DrawResult::Sample(sample) => Some(*sample),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn a_scene_has_all_its_boxes_as_parts() {
+        let record = record();
+        let count = record.boxes.len();
+        assert!(count > 0);
+        let scene = drawn(record.clone(), &spec(Needs::Parts)).unwrap();
+        assert_eq!(scene.parts.len(), count);
+        assert!(scene.picture.is_some());
+        let companion = |index| {
+            companion(
+                Ok(record.clone()),
+                index,
+                &spec(Needs::Parts),
+                &mut random(),
+            )
         };
-        return Preprocess::new(spec.image_size, resize)
-            .apply(picture)
-            .map_err(unreadable);
-    };
-    let (width, height) = picture.dimensions();
-    if !spec.white_pad || width == height {
-        return augment
-            .apply(picture, spec.image_size, || random.uniform())
-            .map_err(unreadable);
+        assert!((0..count).all(|index| companion(index).is_some()));
+        assert!(companion(count).is_none() && companion(count + 1).is_none());
+        assert_eq!(companion(0).unwrap().label, record.boxes[0].label());
     }
-    // Pads at the original resolution, so that pixels are interpolated only once.
-    let padded = Preprocess::new(width.max(height), ResizeMode::WhitePad)
-        .apply(picture)
-        .map_err(unreadable)?;
-    augment
-        .apply(&padded, spec.image_size, || random.uniform())
-        .map_err(unreadable)
+
+    #[test]
+    fn without_a_chain_there_is_no_sample_of_chains() {
+        let spec = spec(Needs::Chains);
+        let result = draw(Ok(record()), &spec, &mut random(), Detail::Whole);
+        assert!(matches!(result, DrawResult::NoChain));
+        let mut bare = record();
+        bare.boxes.clear();
+        let boxes = self::spec(Needs::Boxes);
+        let result = draw(Ok(bare), &boxes, &mut random(), Detail::Whole);
+        assert!(matches!(result, DrawResult::NoUsableBox));
+        let chain = TextChain {
+            positives: vec!["animal".to_owned(), "cat".to_owned()],
+            negatives: vec!["plant".to_owned(), "oak".to_owned()],
+        };
+        let with_chain = Record {
+            chain: Some(chain.clone()),
+            ..record()
+        };
+        let sample = drawn(with_chain, &spec).unwrap();
+        assert_eq!(sample.chain.unwrap().positives, chain.positives);
+        assert!(sample.picture.is_some());
+        let texts = drawn(Record::of_chain("k".to_owned(), chain), &spec).unwrap();
+        assert!(texts.picture.is_none());
+    }
+
+    #[test]
+    fn the_label_of_a_record_is_that_of_a_box_or_its_own() {
+        let mut labelled = record();
+        labelled.synsets = vec!["own".to_owned()];
+        for (at, grounded) in labelled.boxes.iter_mut().enumerate() {
+            grounded.synset = Some(format!("box {at}"));
+        }
+        assert_eq!(label(&labelled).as_deref(), Some("box 0"));
+        let spec = spec(Needs::Captions);
+        assert_eq!(
+            drawn(labelled.clone(), &spec).unwrap().synset.as_deref(),
+            Some("box 0")
+        );
+        labelled.boxes.clear();
+        assert_eq!(label(&labelled).as_deref(), Some("own"));
+        labelled.synsets.clear();
+        assert_eq!(label(&labelled), None);
+    }
+
+    #[test]
+    fn cached_views_are_those_of_the_record() {
+        let kept = FeatureRange {
+            first: 10,
+            views: 3,
+        };
+        let mut random = random();
+        let rows: Vec<u32> = (0..50)
+            .map(|_| match cached_view(kept, &mut random) {
+                View::Row(row) => row,
+                _ => unreachable!(),
+            })
+            .collect();
+        assert!(
+            (10..13).all(|row| rows.contains(&row)) && rows.iter().all(|r| (10..13).contains(r))
+        );
+    }
 }

@@ -261,3 +261,78 @@ fn label(boxes: &[GroundedBox]) -> Option<String> {
     }
     best.map(|(_, synset)| synset.clone())
 }
+
+#[cfg(test)]
+mod tests {
+    use espalier_core::input::ResizeMode;
+
+    use super::*;
+    use crate::data::Synthetic;
+    use crate::data::records::boxes::Origin;
+
+    fn set(records: u64) -> EvalSet {
+        let data: Arc<dyn Dataset> = Arc::new(Synthetic::new(records, 32, 1));
+        let preprocess = Preprocess::new(16, ResizeMode::CentreCrop);
+        EvalSet::new(data, preprocess, 70, 2).unwrap()
+    }
+
+    fn keys(set: EvalSet) -> Vec<String> {
+        set.flat_map(|batch| batch.keys).collect()
+    }
+
+    #[test]
+    fn a_part_has_the_records_that_it_names() {
+        let all = keys(set(600));
+        assert_eq!(all.len(), 600);
+        for (from, count) in [
+            (0, 600),
+            (0, 1),
+            (5, 0),
+            (250, 20),
+            (255, 1),
+            (256, 100),
+            (599, 9),
+        ] {
+            let expected = &all[from..(from + count).min(600)];
+            assert_eq!(
+                keys(set(600).part(from, count)),
+                expected,
+                "{from}, {count}"
+            );
+        }
+    }
+
+    #[test]
+    fn all_batches_but_the_last_are_full_and_none_is_broken() {
+        let mut set = set(150);
+        let sizes: Vec<usize> = set.by_ref().map(|batch| batch.images.count).collect();
+        assert_eq!(sizes, [70, 70, 10]);
+        assert_eq!(set.counts().seen, 150);
+        set.check_broken(0.0).unwrap();
+    }
+
+    #[test]
+    fn the_label_is_that_of_the_largest_box_that_has_one() {
+        let labelled = |region: [f64; 4], synset: Option<&str>| GroundedBox {
+            phrase: "a thing".to_owned(),
+            region: Region::Relative(region),
+            origin: Origin::NounChunk,
+            synset: synset.map(str::to_owned),
+        };
+        let wide = labelled([0.5, 0.5, 0.9, 0.75], Some("wide"));
+        let tall = labelled([0.7, 0.1, 0.8, 0.9], Some("tall"));
+        let twin = labelled([0.1, 0.5, 0.5, 0.75], Some("twin"));
+        let unknown = labelled([0.0, 0.0, 1.0, 1.0], None);
+        let of = |boxes: &[&GroundedBox]| {
+            let boxes: Vec<GroundedBox> = boxes.iter().map(|b| (*b).clone()).collect();
+            label(&boxes)
+        };
+        assert_eq!(of(&[&tall, &wide, &unknown]).as_deref(), Some("wide"));
+        assert_eq!(
+            of(&[&wide, &twin]).as_deref(),
+            Some("wide"),
+            "the first of equally large ones"
+        );
+        assert_eq!(of(&[&unknown]), None);
+    }
+}

@@ -121,6 +121,7 @@ fn is_same_box(a: &Part, b: &Part) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::records::lineage::TextChain;
 
     fn part(key: &str, label: &str, place: [f64; 4]) -> Part {
         Part {
@@ -170,6 +171,38 @@ mod tests {
             !entails.contains(&(2, 3)),
             "the eye of c is in another image"
         );
+    }
+
+    #[test]
+    fn the_area_of_a_box_is_that_of_its_sides() {
+        assert!((area([0.25, 0.5, 0.75, 0.75]) - 0.125).abs() < 1e-12);
+        assert_eq!(area([0.5, 0.0, 0.25, 1.0]), 0.0);
+        assert_eq!(area([0.0, 0.5, 1.0, 0.25]), 0.0);
+    }
+
+    #[test]
+    fn chains_are_shortened_to_the_shortest_from_the_general_end() {
+        let chain = |texts: &[&str]| {
+            let texts = |sign: &str| texts.iter().map(|t| format!("{sign}{t}")).collect();
+            Sample {
+                chain: Some(TextChain {
+                    positives: texts("+"),
+                    negatives: texts("-"),
+                }),
+                ..sample(Vec::new(), Vec::new())
+            }
+        };
+        let samples = [chain(&["a", "b", "c", "d"]), chain(&["x", "y"])];
+        let packed = chains(&samples, |texts: &[String]| {
+            assert_eq!(texts, ["+c", "+d", "+x", "+y", "-c", "-d", "-x", "-y"]);
+            TokenBatch {
+                ids: vec![0; 8],
+                rows: 8,
+                len: 1,
+            }
+        });
+        assert_eq!(packed.map(|chains| chains.tiers), Some(2));
+        assert!(chains(&[sample(Vec::new(), Vec::new())], |_| unreachable!()).is_none());
     }
 
     #[test]

@@ -1,14 +1,14 @@
 //! Batches prepared ahead of the training step, in separate threads.
 //!
-//! A producer thread takes the records of the epoch in order. A pool of workers reads, decodes,
-//! crops and tokenises them; the producer puts complete batches into a bounded channel. The
-//! contents of a batch depend only on the seed and the position, not on the number of workers or on
-//! timing.
+//! A producer thread takes the records of the epoch in order, in each lane of the data. A pool of
+//! workers reads, decodes, crops and tokenises them; the producer puts complete batches into a bounded
+//! channel. The contents of a batch depend only on the seed, the lanes and their positions, not on the
+//! number of workers or on timing.
 //!
-//! Where several processes share the images of a batch, each decodes only its own rows and reads the
-//! headers of the others, so all of them skip the same records. Pixels that turn out to be damaged
-//! are known to one process alone: [`BatchStream::is_incomplete`] then asks all of them for
-//! [`BatchStream::redo`].
+//! Where several processes share the images of a batch, each reads the lanes of its own rows. Of a lane
+//! that also has rows of other processes it decodes only its own and reads the headers of the others, so
+//! all of them skip the same records. Pixels that turn out to be damaged there are known to one process
+//! alone: [`BatchStream::is_incomplete`] then asks all of them for [`BatchStream::redo`].
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,28 +20,33 @@ use rayon::ThreadPoolBuilder;
 
 use crate::data::batches::batch::Batch;
 use crate::data::batches::batch_spec::BatchSpec;
+use crate::data::batches::lane_batch::{LaneBatch, joined};
 use crate::data::records::error::{DataError, Result};
 use crate::data::records::fault::BrokenCounts;
-use crate::data::records::order::{EpochOrder, Position, records_of_epoch};
+use crate::data::records::lanes::{Positions, lanes};
+use crate::data::records::order::{Position, records_of_epoch};
 use crate::data::records::source::Dataset;
-use crate::data::sampling::producer::{Ahead, Made, Producer, Progress};
+use crate::data::sampling::lane::{Lane, Progress, Shared};
+use crate::data::sampling::producer::{Made, Producer};
+use crate::ranks::share;
 
 /// Endless stream of batches of a dataset, epoch after epoch.
 ///
 /// Every batch is full: broken records and those without a usable box are skipped and counted, and
-/// later records take their place. Samples left at the end of an epoch that do not fill a batch are
-/// dropped. Dropping the stream stops its threads. The stream ends after an error.
+/// later records take their place. Samples left at the end of a lane's epoch that do not fill its rows
+/// of a batch are dropped. Dropping the stream stops its threads. The stream ends after an error.
 pub struct BatchStream {
     source: StreamSource,
     running: Running,
     /// State before the last batch, and whether that batch lacks an image of this process.
-    last: Option<(Progress, bool)>,
+    last: Option<(Vec<Progress>, bool)>,
 }
 
 /// What batches are made from.
 #[derive(Clone)]
 struct StreamSource {
-    dataset: Arc<dyn Dataset>,
+    /// The lanes that this process reads, by number.
+    lanes: Vec<(usize, Arc<dyn Dataset>)>,
     tokenizer: Arc<Tokenizer>,
     spec: BatchSpec,
 }
@@ -56,7 +61,7 @@ struct Running {
 impl StreamSource {
     /// Starts a thread that makes batches from here on; `redo` for a first batch that is made with
     /// all images decoded.
-    fn start(&self, progress: Progress, redo: bool) -> Result<Running> {
+    fn start(&self, progress: Vec<Progress>, redo: bool) -> Result<Running> {
         let failed = |e: &dyn std::fmt::Display| DataError::Worker(e.to_string());
         let pool = ThreadPoolBuilder::new()
             .num_threads(self.spec.workers.max(1))
@@ -66,22 +71,24 @@ impl StreamSource {
         let (send, batches) = sync_channel(self.spec.prefetch.max(1));
         let stop = Arc::new(AtomicBool::new(false));
         let Self {
-            dataset,
+            lanes,
             tokenizer,
             spec,
         } = self.clone();
+        let open = |((number, data), progress): ((usize, Arc<dyn Dataset>), Progress)| {
+            let (first, count) = share(spec.batch_size, number, spec.lanes);
+            Lane::open(number, first..first + count, data, &spec, progress)
+        };
+        let lanes = lanes.into_iter().zip(progress).map(open).collect();
         let producer = Producer {
-            order: EpochOrder::new(&*dataset, spec.seed, progress.position.epoch, spec.shuffle),
-            dataset,
             tokenizer,
-            pool,
-            progress,
-            group: None,
-            ahead: Ahead::default(),
+            lanes,
             redo,
-            incomplete: false,
-            stop: Arc::clone(&stop),
-            spec,
+            shared: Shared {
+                spec,
+                pool,
+                stop: Arc::clone(&stop),
+            },
         };
         let producer = std::thread::Builder::new()
             .name("data".into())
@@ -96,37 +103,64 @@ impl StreamSource {
 }
 
 impl BatchStream {
-    /// Starts making batches at position `from`.
+    /// Starts making batches at the positions `from`, one for each lane.
     ///
     /// # Errors
-    /// If a setting is out of range, the data cannot fill one batch, `from` lies beyond the data,
-    /// or the threads cannot be started.
+    /// If a setting is out of range, the data of a lane cannot fill its rows of a batch, `from` lies
+    /// beyond the data or is of another number of lanes, or the threads cannot be started.
     pub fn start(
         dataset: Arc<dyn Dataset>,
         tokenizer: Arc<Tokenizer>,
         spec: BatchSpec,
-        from: Position,
+        from: impl Into<Positions>,
     ) -> Result<Self> {
         spec.check()?;
-        check_position(&*dataset, spec.batch_size, from)?;
+        let from = from.into();
+        if from.lanes().len() != spec.lanes {
+            return Err(DataError::Setting {
+                field: "lanes",
+                expected: "the number that the run was started with",
+                found: format!("{}, and {} positions", spec.lanes, from.lanes().len()),
+            });
+        }
+        let (units, count) = (dataset.units().len(), spec.lanes);
+        if count > 1 && units < count {
+            return Err(DataError::TooFewUnits {
+                units,
+                lanes: count,
+            });
+        }
+        let all = lanes(&dataset, spec.lanes);
+        // Every process checks all lanes, so that all refuse the same data.
+        for (lane, (data, position)) in all.iter().zip(from.lanes()).enumerate() {
+            let (_, rows) = share(spec.batch_size, lane, spec.lanes);
+            check_position(&**data, rows, *position)?;
+        }
+        let own = spec.lanes_of(spec.share.0);
+        let progress = from.lanes()[own.clone()].iter();
+        let progress = progress
+            .map(|position| Progress::start(*position))
+            .collect();
         let source = StreamSource {
-            dataset,
+            lanes: all
+                .into_iter()
+                .enumerate()
+                .filter(|(lane, _)| own.contains(lane))
+                .collect(),
             tokenizer,
             spec,
-        };
-        let progress = Progress {
-            position: from,
-            counts: BrokenCounts::default(),
-            whole_epoch: from.index == 0,
-            samples_in_epoch: 0,
-            batches_in_epoch: 0,
-            unusable_in_a_row: 0,
         };
         Ok(Self {
             running: source.start(progress, false)?,
             source,
             last: None,
         })
+    }
+
+    /// Returns how batches are made.
+    #[must_use]
+    pub fn spec(&self) -> &BatchSpec {
+        &self.source.spec
     }
 
     /// Returns whether the last batch lacks an image that this process should hold, because its
@@ -139,28 +173,41 @@ impl BatchStream {
             .is_some_and(|(_, incomplete)| *incomplete)
     }
 
-    /// Makes the last batch again. Every process decodes all its images, so that all skip the
+    /// Returns the next batch in parts: the rows of each lane that this process reads, or all rows at
+    /// once as lane 0 where each process reads all of them. `None` after an error.
+    pub fn next_parts(&mut self) -> Option<Result<Vec<LaneBatch>>> {
+        let made = self.running.batches.as_ref()?.recv().ok()?;
+        Some(made.map(|made| {
+            self.last = Some((made.before, made.incomplete));
+            made.parts
+        }))
+    }
+
+    /// Makes the last batch again. Every process decodes all images of its lanes, so that all skip the
     /// damaged ones; the batches after it are shared as before.
     ///
     /// # Errors
     /// As [`start`](Self::start) and [`next`](Iterator::next); if there is no last batch.
-    pub fn redo(&mut self) -> Result<Batch> {
+    pub fn redo(&mut self) -> Result<Vec<LaneBatch>> {
         let none = || DataError::Worker("there is no batch to make again".to_owned());
         let (progress, _) = self.last.take().ok_or_else(none)?;
         self.running = self.source.start(progress, true)?;
         let ended = || DataError::Worker("the data ended early".to_owned());
-        self.next().ok_or_else(ended)?
+        self.next_parts().ok_or_else(ended)?
     }
 }
 
+/// The batches of a process that reads all lanes; of another one, its own lanes without the rows of the
+/// others.
 impl Iterator for BatchStream {
     type Item = Result<Batch>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let made = self.running.batches.as_ref()?.recv().ok()?;
-        Some(made.map(|(batch, before, incomplete)| {
-            self.last = Some((before, incomplete));
-            batch
+        let parts = self.next_parts()?;
+        let lost = || DataError::Worker("a batch without rows".to_owned());
+        Some(parts.and_then(|parts| {
+            let lanes = parts.into_iter().map(|part| part.batch).collect();
+            joined(lanes, &self.source.spec).ok_or_else(lost)
         }))
     }
 }

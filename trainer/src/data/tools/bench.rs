@@ -15,9 +15,8 @@ use crate::data::records::fault::{Broken, BrokenCounts, Fault};
 use crate::data::records::picture::Picture;
 use crate::data::records::random::{Purpose, Random};
 use crate::data::records::source::{Dataset, Record, Records};
-use crate::data::sampling::draw::{
-    Detail, DrawResult, Sample, crop_region, draw, encoder_square, usable_boxes,
-};
+use crate::data::sampling::draw::{Detail, DrawResult, Sample, draw};
+use crate::data::sampling::regions::{crop_region, encoder_square, usable_boxes};
 use crate::storage::{Traffic, traffic};
 
 /// Time of a stage.

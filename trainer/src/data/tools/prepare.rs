@@ -17,7 +17,7 @@ use crate::data::records::error::{DataError, Result};
 use crate::data::records::fault::{Broken, BrokenCounts, Cause, Fault};
 use crate::data::records::prepared::{PREPARED, PREPARING};
 use crate::data::records::source::{Dataset, Record};
-use crate::data::sampling::draw::{crop_region, usable_boxes};
+use crate::data::sampling::regions::{crop_region, usable_boxes};
 use crate::disk::read;
 use crate::disk::temporary::Temporary;
 use crate::disk::write::temporary_name;

@@ -126,6 +126,26 @@ mod tests {
     }
 
     #[test]
+    fn a_range_may_begin_anywhere() {
+        let mut sweep = Sweep::new(-1.0, 3.0, 4);
+        for (value, right) in [(-0.5, false), (0.5, true), (1.5, false), (2.5, true)] {
+            sweep.add(value, right);
+        }
+        let thresholds: Vec<f64> = sweep.curve().iter().map(|p| p.threshold).collect();
+        assert_eq!(thresholds, [2.0, 1.0, 0.0, -1.0]);
+        let mut more = Sweep::new(-1.0, 3.0, 4);
+        more.add(2.5, false);
+        let precision = |sweep: Sweep| sweep.curve()[0].precision;
+        assert_eq!(
+            (precision(sweep.clone()), precision(sweep.join(&more))),
+            (1.0, 0.5)
+        );
+        let mut none = Sweep::new(-1.0, 3.0, 4);
+        none.add(2.5, true);
+        assert_eq!(precision(none.join(&more)), 0.5);
+    }
+
+    #[test]
     fn values_beyond_the_ends_count_at_the_ends() {
         let mut sweep = Sweep::new(0.0, 1.0, 2);
         sweep.add(-3.0, true);

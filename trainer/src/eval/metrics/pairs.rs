@@ -110,6 +110,10 @@ mod tests {
         // Plain sums 1.5, 1.4, 0.9; the gold pair is the second.
         let ranks = pairs.ranks(&[1.0, 0.5, 0.4], 1, &[0.0, 0.2, -0.2]);
         assert_eq!(ranks, [1, 1, 0]);
+        // With weight 1, the sums become 3.5, 2.4 and 1.4; the last of them has two before it.
+        assert_eq!(pairs.ranks(&[1.0, 0.5, 0.4], 2, &[1.0, -0.5]), [2, 1]);
+        // With weight -0.5: 0.5, 0.9 and 0.65.
+        assert_eq!(pairs.ranks(&[1.0, 0.5, 0.4], 0, &[-0.5]), [2]);
         // Equal scores: the earlier pair wins.
         let same = Pairs {
             ends: vec![(0, 1), (0, 2)],
@@ -128,6 +132,10 @@ mod tests {
         assert_eq!((value, chosen), (0.0, [0, 1]));
         let agreed = [of(3, 0), of(3, 0), of(3, 0), of(0, 0)];
         assert_eq!(two_fold(&agreed, 2, 1), (1.0, [1, 1]));
+        // Rank 1 is no hit at 1.
+        let second = [of(1, 1), of(1, 1)];
+        assert_eq!(two_fold(&second, 2, 1).0, 0.0);
+        assert_eq!(two_fold(&second, 2, 2).0, 1.0);
         assert_eq!(two_fold(&[], 2, 1), (0.0, [0, 0]));
     }
 }

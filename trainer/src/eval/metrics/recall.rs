@@ -57,6 +57,15 @@ mod tests {
     }
 
     #[test]
+    fn without_a_further_item_there_is_no_tie() {
+        let space = Space::Sphere { root: vec![0.0] };
+        let items = Points::new(1, vec![0.5, 0.5]);
+        let ranked = top_k(&space, &Points::new(1, vec![1.0]), &items, 2);
+        let ties = |k| recall_at(&ranked, &[vec![1]], k).ties;
+        assert_eq!([ties(0), ties(1), ties(2), ties(3)], [0, 1, 0, 0]);
+    }
+
+    #[test]
     fn ties_at_rank_k_are_counted() {
         let space = Space::Sphere { root: vec![0.0] };
         let items = Points::new(1, vec![0.5, 0.5, 0.1]);

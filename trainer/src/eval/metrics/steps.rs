@@ -156,6 +156,8 @@ mod tests {
             pool.walk(&scores, &[0.05, 0.1, 0.4, 0.5, 0.9]),
             [1, 1, 0, 0]
         );
+        // If scores are equal, the text nearer to the root is kept.
+        assert_eq!(pool.walk(&[0.4, 0.4, 0.4], &[0.1, 0.5, 0.9]), [1, 1, 1]);
         // The best text of this image lies at 0.5.
         assert_eq!(
             pool.thresholds(&scores, Radii::PerImage, 3),

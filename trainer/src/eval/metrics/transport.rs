@@ -52,6 +52,11 @@ mod tests {
         near(on_indices(&[0.5, 0.3, 0.2], &[0.2, 0.3, 0.5]), 0.6);
         let (h, r) = ([0.4, 0.1, 0.3, 0.2], [0.25, 0.25, 0.5, 0.0]);
         near(on_indices(&h, &r), 0.35);
+        // The cumulative differences are 0.1, 0.3, 0.1 and 0.
+        near(
+            on_indices(&[0.3, 0.4, 0.1, 0.2], &[0.2, 0.2, 0.3, 0.3]),
+            0.5,
+        );
         near(total_variation(&h, &r), 0.35);
         near(of_values(&h, &r), 0.075);
     }

@@ -55,10 +55,11 @@ fn read_names(path: &Path, present: &BTreeSet<String>) -> anyhow::Result<BTreeMa
     Ok(present.iter().cloned().zip(names).collect())
 }
 
-/// Returns whether the names of a taxonomy equal its ids, as in an edge list.
-fn has_only_ids(taxonomy: &Taxonomy, nodes: &[NodeIx]) -> bool {
-    let same = |ix: &NodeIx| taxonomy.node(*ix).id == taxonomy.name(*ix);
-    !nodes.is_empty() && nodes.iter().all(same)
+/// Returns whether the names of a taxonomy equal its ids, as in an edge list. Some nodes of any taxonomy
+/// may have their name as their id, such as the folders of a user's own photos.
+fn has_only_ids(taxonomy: &Taxonomy) -> bool {
+    let nodes = taxonomy.nodes();
+    !nodes.is_empty() && nodes.iter().all(|node| node.id == node.names[0])
 }
 
 /// Returns the classes to choose from for images with these labels.
@@ -101,7 +102,7 @@ pub fn classes(
         }
     };
     let nodes: Vec<NodeIx> = labels.iter().filter_map(|l| taxonomy.find(l)).collect();
-    if has_only_ids(taxonomy, &nodes) {
+    if has_only_ids(taxonomy) {
         return Err(usage(
             "--taxonomy: its nodes have ids but no names, so there is no text for the prompts; give \
              the names with --class-names FILE, one line `id<TAB>name` per class",

@@ -23,7 +23,8 @@ use crate::eval::{Points, prompts};
 use crate::exit::usage;
 
 /// Requirements for labelled images.
-pub const NEEDS: &str = "class folders of images, shards with synsets, a benchmark in its published format \
+pub const NEEDS: &str = "class folders of images, shards with synsets, WebDataset tars with .cls members (also CLIP_benchmark's \
+    folders), a benchmark in its published format \
     (CIFAR, STL-10, MNIST, Food-101, CUB-200-2011, SUN397, Aircraft, DTD, pets, CLEVR, iNaturalist's \
     val.json) or a CSV filepath,class; --taxonomy for labels that are nodes, --class-names for other \
     labels";

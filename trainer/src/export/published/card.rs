@@ -78,6 +78,10 @@ fn front_matter(card: &ModelCard, layout: Layout) -> String {
             base.split('@').next().unwrap_or(base)
         );
     }
-    let _ = writeln!(out, "tags: [image-text, clip, {}]\n---", card.method);
+    let _ = writeln!(
+        out,
+        "tags: [espalier, image-text, clip, {}]\n---",
+        card.method
+    );
     out
 }

@@ -17,6 +17,7 @@ use anyhow::Context;
 use clap::ValueEnum;
 
 pub use self::checkpoint::Checkpoint;
+use crate::disk::read;
 use crate::disk::weights_file::{self, Stored};
 use crate::disk::write::write_atomic;
 use crate::exit::usage;
@@ -89,4 +90,24 @@ pub fn write(
     weights_file::write(&weights, &tensors, written.metadata)?;
     names.extend(["README.md".to_owned(), written.weights.to_owned()]);
     Ok(names)
+}
+
+/// Adds a picture of the model to the card in its folder, below the title.
+///
+/// # Errors
+/// A card that cannot be read or written.
+pub fn show_preview(folder: &Path, file: &str) -> anyhow::Result<()> {
+    let path = folder.join("README.md");
+    let card = read::text(&path).with_context(|| format!("reading {}", path.display()))?;
+    let Some((title, rest)) = card.split_once("\n# ") else {
+        return Ok(());
+    };
+    let Some((name, rest)) = rest.split_once("\n\n") else {
+        return Ok(());
+    };
+    let picture = super::card::preview(Some(file));
+    write_atomic(
+        &path,
+        format!("{title}\n# {name}\n\n{picture}{rest}").as_bytes(),
+    )
 }

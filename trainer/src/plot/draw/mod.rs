@@ -7,6 +7,7 @@ mod ladder;
 mod lineage;
 mod norms;
 mod pr;
+mod run;
 mod traversal;
 
 pub use disk::disk;
@@ -15,4 +16,5 @@ pub use ladder::ladder;
 pub use lineage::lineage;
 pub use norms::norms;
 pub use pr::pr;
+pub use run::run;
 pub use traversal::{Shown, traversal};

@@ -1,0 +1,175 @@
+//! `trainer make-page`: from folders of photos to a site, in one command.
+
+mod judge;
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use clap::Parser;
+use serde_json::json;
+
+use super::{export, fit};
+use crate::cli::{Cli, Command, ExportArgs, FitArgs, MakePageArgs};
+use crate::exit::usage;
+use crate::export::samples::Sample;
+use crate::export::site::Site;
+use crate::output::{line, note};
+use crate::photos::classes::{self, PhotoClass};
+use crate::photos::places::name_of;
+use crate::photos::plan::{PHOTOS, run_name};
+
+use judge::{Judgement, judge};
+
+/// Loss of top-1 accuracy by quantisation that is always accepted, in percentage points.
+const MAX_DROP: f64 = 5.0;
+
+/// Largest number of samples on the page.
+const SAMPLES: usize = 12;
+
+/// Builds the arguments of another command from its words.
+fn command(name: &str, words: &[(&str, Option<OsString>)]) -> anyhow::Result<Command> {
+    let mut all: Vec<OsString> = vec!["trainer".into(), name.into()];
+    for (flag, value) in words {
+        if let Some(value) = value {
+            all.extend([OsString::from(flag), value.clone()]);
+        }
+    }
+    Ok(Cli::try_parse_from(all)?.command)
+}
+
+fn word(value: impl ToString) -> Option<OsString> {
+    Some(value.to_string().into())
+}
+
+/// Returns the arguments of `fit`: of a new run, or of one that continues.
+fn fit_args(args: &MakePageArgs, name: &str, resume: bool) -> anyhow::Result<Box<FitArgs>> {
+    let new = |value: Option<OsString>| value.filter(|_| !resume);
+    let path = |path: &Option<PathBuf>| new(path.as_ref().map(|path| path.clone().into()));
+    let words = [
+        ("--logs", Some(args.logs.clone().into())),
+        ("--name", word(name)),
+        ("--backend", word(args.common.backend.name())),
+        ("--data", new(Some(args.photos.clone().into()))),
+        ("--init", path(&args.init)),
+        ("--taxonomy", path(&args.taxonomy)),
+        ("--steps", args.steps.and_then(word)),
+        ("--resume", resume.then(|| "latest".into())),
+    ];
+    match command("fit", &words)? {
+        Command::Fit(args) => Ok(args),
+        _ => Err(usage("fit: expected its own arguments")),
+    }
+}
+
+/// Returns the arguments of `export` for the site.
+fn export_args(args: &MakePageArgs, run: &Path, held_out: usize) -> anyhow::Result<ExportArgs> {
+    // Of few photos, one or two that change are many percent.
+    let max_drop = (200.0 / held_out.max(1) as f64).clamp(MAX_DROP, 100.0);
+    let words = [
+        ("--checkpoint", Some(run.into())),
+        ("--site", Some(args.out.clone().into())),
+        ("--url", word(&args.url)),
+        // The shipped model has 63 levels. Rounded to as few again, most of what a short training has
+        // changed would be lost.
+        ("--dtype", word("q8")),
+        ("--max-drop", word(max_drop)),
+        ("--backend", word(args.common.backend.name())),
+    ];
+    match command("export", &words)? {
+        Command::Export(mut args) => {
+            args.no_places = true;
+            Ok(args)
+        }
+        _ => Err(usage("export: expected its own arguments")),
+    }
+}
+
+/// Checks that a run that continues was made of the same photos.
+fn check_photos(run: &Path, now: &[PhotoClass]) -> anyhow::Result<()> {
+    let photos = |classes: &[PhotoClass]| -> BTreeSet<(PathBuf, bool)> {
+        let train = classes.iter().flat_map(|class| &class.train);
+        let held_out = classes.iter().flat_map(|class| &class.held_out);
+        let train = train.map(|photo| (photo.clone(), true));
+        train
+            .chain(held_out.map(|photo| (photo.clone(), false)))
+            .collect()
+    };
+    let before = classes::from_csv(&run.join(PHOTOS))?;
+    if photos(&before) == photos(now) {
+        return Ok(());
+    }
+    Err(usage(format!(
+        "{}: expected the photos that this run was made of, found others in the folder now; give another \
+         --name for a new run",
+        run.display()
+    )))
+}
+
+/// Reads a photo of each class, one that was set aside where there is one; classes are evenly spaced if
+/// there are too many.
+fn samples(classes: &[PhotoClass]) -> Vec<Sample> {
+    let step = classes.len().div_ceil(SAMPLES).max(1);
+    let read = |class: &PhotoClass| {
+        let mut photos = class.held_out.iter().chain(&class.train);
+        photos.find_map(|photo| Sample::read(photo, &name_of(&class.label)).ok())
+    };
+    classes.iter().step_by(step).filter_map(read).collect()
+}
+
+fn notes(judgement: &Judgement, train: usize) -> String {
+    format!(
+        "## How it was made\n\n\
+         `trainer make-page` trained it on {train} photos in one folder per class, starting from another \
+         model whose image encoder stayed as it was.\n\n## Photos that were set aside\n\n{}\n",
+        judgement.table()
+    )
+}
+
+/// Trains on folders of photos, writes a site, and measures it on the photos that were set aside.
+///
+/// # Errors
+/// Those of `fit` and `export`. An interrupted command continues when it is run again.
+pub fn run(args: &MakePageArgs) -> anyhow::Result<()> {
+    let site = Site::plan(&args.out, args.page.as_deref(), args.force)?;
+    let classes = classes::read(&args.photos, args.hold_out)?;
+    let name = match &args.name {
+        Some(name) => name.clone(),
+        None => run_name("page", &args.photos)?,
+    };
+    let run = args.logs.join(&name);
+    let resume = run.join(fit::CONFIG).exists();
+    if resume {
+        check_photos(&run, &classes)?;
+        note(format_args!("{}: continuing this run", run.display()));
+    }
+    fit::run_on_photos(&*fit_args(args, &name, resume)?, args.hold_out)?;
+
+    let held_out = classes.iter().map(|class| class.held_out.len()).sum();
+    let train: usize = classes.iter().map(|class| class.train.len()).sum();
+    let samples = if args.no_samples {
+        Vec::new()
+    } else {
+        samples(&classes)
+    };
+    let site = site.with_samples(samples);
+    let bundle = tempfile::tempdir()?;
+    let mut export_args = export_args(args, &run, held_out)?;
+    export_args.out = Some(bundle.path().to_owned());
+    export_args.force = true;
+    let written = export::write_bundle(&export_args, &name, "", None)?;
+    let judgement = judge(bundle.path(), &run, &args.common)?;
+    written.write_card(bundle.path(), &notes(&judgement, train))?;
+    let embed_code = site.write(bundle.path(), &args.url)?;
+    if args.common.json {
+        return line(json!({
+            "run": run, "site": embed_code, "trained_on": train, "held_out": judgement,
+        }));
+    }
+    line(judgement.table())?;
+    embed_code.print(false)?;
+    line(format_args!(
+        "\nlook at it: python3 -m http.server 8080 --directory {}, then open http://127.0.0.1:8080/",
+        site.folder().display()
+    ))
+}

@@ -1,0 +1,130 @@
+//! How a new page answers for the photos that were set aside.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use espalier_core::caption::Request;
+use espalier_core::taxonomy::Taxonomy;
+use serde::Serialize;
+
+use crate::cli::Common;
+use crate::commands::caption;
+use crate::disk::read;
+use crate::output::note;
+use crate::photos::classes;
+use crate::photos::plan::PHOTOS;
+
+/// Answers for the photos of a class.
+#[derive(Clone, Debug, Default, Serialize)]
+struct Row {
+    /// Name of the class.
+    class: String,
+    /// Number of photos.
+    photos: usize,
+    /// Those whose path ends at the class.
+    right: usize,
+    /// Those whose path stops at or above the class.
+    stop_right: usize,
+    /// Those whose path stops at the class itself.
+    named: usize,
+}
+
+/// Answers for all photos that were set aside.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(super) struct Judgement {
+    /// All classes together.
+    all: Row,
+    /// One row per class.
+    classes: Vec<Row>,
+}
+
+impl Row {
+    fn count(&mut self, right: bool, stop_right: bool, named: bool) {
+        self.photos += 1;
+        self.right += usize::from(right);
+        self.stop_right += usize::from(stop_right);
+        self.named += usize::from(named);
+    }
+
+    fn line(&self) -> String {
+        let share = |part: usize| match self.photos {
+            0 => String::new(),
+            n => format!("{part} ({:.0} %)", 100.0 * part as f64 / n as f64),
+        };
+        format!(
+            "| {} | {} | {} | {} | {} |",
+            self.class,
+            self.photos,
+            share(self.right),
+            share(self.named),
+            share(self.stop_right)
+        )
+    }
+}
+
+impl Judgement {
+    /// Returns a table in Markdown: the total, then the classes.
+    pub(super) fn table(&self) -> String {
+        if self.all.photos == 0 {
+            return "No photos were set aside, so nothing was measured.\n".to_owned();
+        }
+        let mut out = String::from(
+            "| class | photos set aside | best label is right | answer is this label | answer is right, \
+             maybe less specific |\n|---|--:|--:|--:|--:|\n",
+        );
+        for row in std::iter::once(&self.all).chain(&self.classes) {
+            // Writing to a String cannot fail.
+            let _ = writeln!(out, "{}", row.line());
+        }
+        out
+    }
+}
+
+/// Reads the photos that a run set aside with a bundle, as the page would.
+///
+/// # Errors
+/// Bad usage for a bundle or a list of photos that cannot be read.
+pub(super) fn judge(bundle: &Path, run: &Path, common: &Common) -> anyhow::Result<Judgement> {
+    let device = common.backend.device()?;
+    let captioner = caption::captioner(bundle, None, None, &device)?;
+    let taxonomy: &Taxonomy = captioner.classifier().taxonomy();
+    let name = |id: &str| {
+        taxonomy
+            .find(id)
+            .map_or(id, |ix| taxonomy.name(ix))
+            .to_owned()
+    };
+    let backend = common.backend.resolve().name();
+    let mut judgement = Judgement::default();
+    judgement.all.class = "all".to_owned();
+    for class in classes::from_csv(&run.join(PHOTOS))? {
+        let mut row = Row {
+            class: name(&class.label),
+            ..Row::default()
+        };
+        for photo in &class.held_out {
+            let request = Request::default();
+            let bytes = read::bytes(photo).map_err(anyhow::Error::from);
+            let found = bytes.and_then(|b| caption::read(&captioner, photo, &b, request, backend));
+            let result = match found {
+                Ok(result) => result.taxonomy,
+                Err(error) => {
+                    note(format_args!("skipped: {error:#}"));
+                    continue;
+                }
+            };
+            let last = result.path.last().map(|step| step.id.as_str());
+            let truth = taxonomy.find(&class.label);
+            let stop = taxonomy.find(&result.stop);
+            let is_above = stop
+                .zip(truth)
+                .is_some_and(|(stop, truth)| stop == truth || taxonomy.is_ancestor(stop, truth));
+            let answer = (last == Some(&class.label), is_above, stop == truth);
+            for counted in [&mut row, &mut judgement.all] {
+                counted.count(answer.0, answer.1, answer.2);
+            }
+        }
+        judgement.classes.push(row);
+    }
+    Ok(judgement)
+}

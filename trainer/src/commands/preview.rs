@@ -1,0 +1,86 @@
+//! The picture of a model that its card shows: its concepts in its space.
+
+use std::path::Path;
+
+use espalier_core::geometry::Space;
+use espalier_core::taxonomy::Taxonomy;
+
+use crate::cli::Common;
+use crate::config::RankText;
+use crate::eval::embed;
+use crate::exit::usage;
+use crate::export::build::PROMPTS;
+use crate::figure::{Canvas, Output, Theme, save};
+use crate::plot::disk::{By, Centre, Settings, broadest, disk};
+use crate::plot::draw;
+use crate::plot::lineage::{items, place};
+use crate::plot::subject::Subject;
+use crate::plot::umap::MIN_NODES;
+
+/// Name of the picture in the folder of a model.
+pub const PREVIEW: &str = "preview.png";
+
+/// Fewest and most nodes in it.
+const NODES: (usize, usize) = (3, 120);
+
+/// Pixels per unit of the figure.
+const SCALE: f64 = 2.0;
+
+/// Draws the concepts of a model: in the Poincaré disk, or in other spaces a path of the tree with its
+/// siblings.
+///
+/// # Errors
+/// Bad usage for a model that cannot be read or whose tree is too small; a failing disk.
+pub fn preview(
+    model: &Path,
+    taxonomy: &Taxonomy,
+    common: &Common,
+    folder: &Path,
+) -> anyhow::Result<()> {
+    let output = Output::new(&folder.join(PREVIEW), SCALE)?;
+    let subject = Subject::open(model, &common.backend.device()?)?;
+    let canvas = match subject.space {
+        Space::Lorentz { curvature } => in_disk(&subject, taxonomy, curvature)?,
+        _ => in_plane(&subject, taxonomy)?,
+    };
+    save(&canvas, &output)
+}
+
+fn in_disk(subject: &Subject, taxonomy: &Taxonomy, curvature: f64) -> anyhow::Result<Canvas> {
+    let (least, most) = NODES;
+    let nodes = broadest(taxonomy, most);
+    if nodes.len() < least {
+        return Err(usage(format!(
+            "the taxonomy: expected at least {least} nodes with a label at or below them, found {}",
+            nodes.len()
+        )));
+    }
+    let points = embed::classes(&subject.model, taxonomy, &nodes, PROMPTS, subject.device())?;
+    let settings = Settings {
+        by: By::Horopca,
+        centre: Centre::Root,
+        factor: None,
+        seed: 0,
+    };
+    let name = &subject.name;
+    let data = disk(name, taxonomy, (&nodes, &points), &[], curvature, settings);
+    Ok(draw::disk(&data, Theme::Light))
+}
+
+/// Draws the path to the label with the most siblings on its path that can still be drawn.
+fn in_plane(subject: &Subject, taxonomy: &Taxonomy) -> anyhow::Result<Canvas> {
+    let (_, most) = NODES;
+    let all = taxonomy.labelled().iter();
+    let candidates = all.map(|label| items(taxonomy, *label, RankText::Name));
+    let fitting = candidates.filter(|items| (MIN_NODES..=most).contains(&items.len()));
+    let items = fitting.max_by_key(Vec::len).ok_or_else(|| {
+        usage(format!(
+            "the taxonomy: expected a label with {MIN_NODES} to {most} nodes on its path and among their \
+             siblings, found none"
+        ))
+    })?;
+    let texts: Vec<String> = items.iter().map(|item| item.text.clone()).collect();
+    let points = subject.texts(&texts)?;
+    let data = place(&subject.name, &subject.space, items, &points, 0);
+    Ok(draw::lineage(&data, Theme::Light))
+}

@@ -1,0 +1,179 @@
+//! The plan of a run on folders of photos: its classes, their places and its files.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use burn::tensor::Device;
+use espalier_core::taxonomy::Taxonomy;
+
+use super::classes::{self, HELD_OUT, PhotoClass, TRAIN};
+use super::places::{Found, Place};
+use super::reference::Reference;
+use super::tree;
+use crate::data::formats::open;
+use crate::disk::write::write_atomic;
+use crate::exit::usage;
+
+/// File of a run with the taxonomy of its classes.
+pub const TAXONOMY: &str = "taxonomy.tsv";
+
+/// File of a run with the list of its photos.
+pub const PHOTOS: &str = "photos.csv";
+
+/// Largest number of classes whose places are listed.
+const LISTED: usize = 30;
+
+/// A run on folders of photos before its first step.
+pub struct PhotoPlan {
+    /// The classes with their photos.
+    pub classes: Vec<PhotoClass>,
+    /// The taxonomy of the classes.
+    pub taxonomy: Taxonomy,
+    /// How the place of each class was found; empty for a taxonomy of the user.
+    found: Vec<Found>,
+}
+
+/// Returns the paths by which a run in a folder names the photos of a split.
+#[must_use]
+pub fn split(run: &Path, split: &str) -> PathBuf {
+    PathBuf::from(format!("{}?split={split}", run.join(PHOTOS).display()))
+}
+
+impl PhotoPlan {
+    /// Plans a run on the class folders in `folder`, of whose photos the share `hold_out` is set
+    /// aside. `model` is the model to start from. Without a taxonomy, one is made of the names of the
+    /// folders and of what the model knows.
+    ///
+    /// # Errors
+    /// Bad usage for folders that cannot be classes, a model that cannot be read, or a taxonomy
+    /// without one of the classes.
+    pub fn new(
+        folder: &Path,
+        hold_out: f64,
+        model: &Path,
+        taxonomy: Option<&Path>,
+        device: &Device,
+    ) -> anyhow::Result<Self> {
+        let classes = classes::read(folder, hold_out)?;
+        if let Some(path) = taxonomy {
+            let taxonomy = open::taxonomy(Some(path), &[])?;
+            check_labels(path, &taxonomy, &classes)?;
+            return Ok(Self {
+                classes,
+                taxonomy,
+                found: Vec::new(),
+            });
+        }
+        let reference = Reference::open(model)?;
+        let opinions = reference.opinions(model, &classes, device)?;
+        let places: Vec<(&str, Place)> = classes
+            .iter()
+            .zip(&opinions)
+            .map(|(class, opinion)| (&*class.label, reference.place(&class.label, opinion)))
+            .collect();
+        let taxonomy = Taxonomy::from_tsv(&tree::to_tsv(&reference.taxonomy, &places))?;
+        let found = places.iter().map(|(_, place)| place.found).collect();
+        Ok(Self {
+            classes,
+            taxonomy,
+            found,
+        })
+    }
+
+    /// Returns the number of photos to train on, and of those that are set aside.
+    #[must_use]
+    pub fn counts(&self) -> (usize, usize) {
+        let sum = |of: fn(&PhotoClass) -> usize| self.classes.iter().map(of).sum();
+        (
+            sum(|class| class.train.len()),
+            sum(|class| class.held_out.len()),
+        )
+    }
+
+    /// Describes what was found: the photos, and the place of each class.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        let (train, held_out) = self.counts();
+        let mut out = format!(
+            "{} classes, {train} photos to train on, {held_out} set aside to measure with",
+            self.classes.len()
+        );
+        for (class, found) in self.classes.iter().zip(&self.found).take(LISTED) {
+            let why = match found {
+                Found::Id => "by its id",
+                Found::Name => "by its name",
+                Found::Sense => "by its name, which means several things, and its photos",
+                Found::Noun => "by its name in WordNet",
+                Found::Head => "by the last word of its name",
+                Found::Photos(_) => "by what its photos show",
+                Found::Nowhere => "because neither its name nor its photos say more",
+            };
+            let node = self.taxonomy.find(&class.label);
+            let parents = node.map(|ix| &self.taxonomy.node(ix).parents);
+            let parent = parents.and_then(|parents| parents.first());
+            let parent = parent.map_or("", |ix| self.taxonomy.name(*ix));
+            // Writing to a String cannot fail.
+            let _ = write!(out, "\n  {}: below \"{parent}\", {why}", class.label);
+        }
+        if self.found.len() > LISTED {
+            let _ = write!(out, "\n  and {} more", self.found.len() - LISTED);
+        }
+        out
+    }
+
+    /// Writes the taxonomy and the list of photos to the folder of a run.
+    ///
+    /// # Errors
+    /// A failing disk, or a path that is not text.
+    pub fn write(&self, run: &Path) -> anyhow::Result<()> {
+        let node = |label: &str| match self.taxonomy.named(label) {
+            Some(ix) => (
+                self.taxonomy.node(ix).id.clone(),
+                self.taxonomy.name(ix).to_owned(),
+            ),
+            None => (label.to_owned(), label.to_owned()),
+        };
+        let list = classes::to_csv(&self.classes, node)?;
+        write_atomic(&run.join(TAXONOMY), self.taxonomy.to_tsv().as_bytes())?;
+        write_atomic(&run.join(PHOTOS), list.as_bytes())
+    }
+
+    /// Returns the data and the validation data of a run in a folder.
+    #[must_use]
+    pub fn data(&self, run: &Path) -> (PathBuf, Option<PathBuf>) {
+        let held_out = (self.counts().1 > 0).then(|| split(run, HELD_OUT));
+        (split(run, TRAIN), held_out)
+    }
+}
+
+/// Checks that every class is a label of a taxonomy.
+fn check_labels(path: &Path, taxonomy: &Taxonomy, classes: &[PhotoClass]) -> anyhow::Result<()> {
+    let is_label = |class: &&PhotoClass| {
+        let node = taxonomy.named(&class.label);
+        !node.is_some_and(|ix| taxonomy.node(ix).labelled)
+    };
+    let missing: Vec<&str> = classes
+        .iter()
+        .filter(is_label)
+        .map(|class| &*class.label)
+        .collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    Err(usage(format!(
+        "--taxonomy {}: expected every folder to be the id or the name of a label, found none for {}",
+        path.display(),
+        missing.join(", ")
+    )))
+}
+
+/// Returns the name of a run for a folder of photos, `PREFIX-NAME`, without signs that a path cannot hold.
+///
+/// # Errors
+/// If the current folder is unknown.
+pub fn run_name(prefix: &str, folder: &Path) -> anyhow::Result<String> {
+    let folder = std::path::absolute(folder)?;
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    let plain = |c: char| if c.is_alphanumeric() { c } else { '-' };
+    Ok(format!("{prefix}-{name}").chars().map(plain).collect())
+}
