@@ -21,7 +21,7 @@ use crate::messages::protocol::{BUILD, Backend, Request, Response};
 use crate::messages::query::{Query, QueryAnswer};
 use crate::pending_queries::{PendingQueries, Report};
 use crate::photo::Photo;
-use crate::state::choice::{Preference, Probe};
+use crate::state::choice::{Missing, Preference, Probe};
 use crate::state::session::{Command, Engine, Event, Session};
 use crate::ui_error::UiError;
 
@@ -186,12 +186,14 @@ impl AppController {
             Command::Probe { adapter } => {
                 let sizes = self.resources().sizes.clone();
                 spawn_local(async move {
-                    let (sizes, _) = sizes.await;
+                    let (sizes, engines) = sizes.await;
                     self.dispatch(Event::SizesKnown(sizes));
-                    let answer = if adapter {
-                        probe().await
-                    } else {
+                    let answer = if !adapter {
                         Probe::NotAsked
+                    } else if engines.worker_gpu.is_none() {
+                        Probe::Missing(Missing::NoEngine)
+                    } else {
+                        probe().await
                     };
                     self.dispatch(Event::Probed(answer));
                 });

@@ -66,7 +66,7 @@ export async function sizes(manifest) {
   const first = files.filter(({ part, shard }) => PARTS.includes(part) && !shard);
   const sum = (of) => of.reduce((bytes, file) => bytes + file.bytes, 0);
   const encoder = sum(files.filter(({ part }) => part === "image"));
-  const backend = encoder > LARGE_ENCODER && (await hasGpu()) ? "webgpu" : "cpu";
+  const backend = encoder > LARGE_ENCODER && engines.worker_gpu && (await hasGpu()) ? "webgpu" : "cpu";
   const model = sum(first);
   const { wire: engine, bytes: unpacked } = engines[ENGINES[backend]];
   return { backend, folder: new URL(engines.folder, PAGE_URL), engine, unpacked, cpu: engines.worker_cpu, model, total: engine + model };

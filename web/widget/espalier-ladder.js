@@ -99,6 +99,7 @@ class EspalierLadder extends HTMLElement {
   #reader = null; // the engine on this page, or the frame that has one
   #view = null;
   #answer = null; // { id, result, narration } of the shown photo
+  #newest = null; // the newest answer for the last photo that was read, shown or not
   #input = null; // a photo from classify() or from the visitor
   #copied = null; // why the photo is a copy of the shown image instead of its file, or null
   #generation = 0; // increases with every photo and every close; results of earlier ones are dropped
@@ -324,6 +325,7 @@ class EspalierLadder extends HTMLElement {
   /** Opens the engine: on this page, or in a frame if this page's policy allows no worker. */
   async #open() {
     const engine = await import("./engine.js");
+    this.#newest = null; // each engine numbers its photos from one
     try {
       this.#reader = engine.join(this.#manifest, this, (name, detail) => this.#onEngineEvent(name, detail));
       await this.#reader.ready;
@@ -348,7 +350,9 @@ class EspalierLadder extends HTMLElement {
       }
     }
     if (name === "finer") {
-      if (detail.id === this.#answer?.id) this.#show({ ...this.#answer, ...detail });
+      if (detail.id !== this.#newest?.id) return;
+      this.#newest = { ...this.#newest, ...detail };
+      if (detail.id === this.#answer?.id) this.#show(this.#newest);
       return;
     }
     // From a frame, which has drawn it already.
@@ -360,9 +364,9 @@ class EspalierLadder extends HTMLElement {
     if (this.#state === "shown" && !again) return this.result;
     if (this.#loading && !again) {
       if (show && this.#state === "poster") this.#startLoading();
-      const answer = await this.#loading;
-      if (show && answer) this.#show(answer);
-      return answer?.result ?? null;
+      const answer = this.#newestOf(await this.#loading);
+      if (show && answer) await this.#show(answer);
+      return this.#newestOf(answer)?.result ?? null;
     }
     const generation = ++this.#generation;
     const previous = this.#state;
@@ -380,7 +384,7 @@ class EspalierLadder extends HTMLElement {
         this.#state = "poster";
         this.#draw("Ready. Choose a photo, or drop one here.");
       }
-      return answer?.result ?? this.result;
+      return this.#newestOf(answer)?.result ?? this.result;
     } catch (error) {
       if (generation !== this.#generation) return null;
       const shown = asError(error);
@@ -401,6 +405,11 @@ class EspalierLadder extends HTMLElement {
       loads -= 1;
       if (loads === 0) markLoading(false);
     }
+  }
+
+  /** The newest answer for the same photo: finer captions may have arrived since the first answer. */
+  #newestOf(answer) {
+    return answer && this.#newest?.id === answer.id ? this.#newest : answer;
   }
 
   /** Shows the bar. The focus of a button that goes moves to the one that stays. */
@@ -426,6 +435,7 @@ class EspalierLadder extends HTMLElement {
     if (!photo || generation !== this.#generation) return null;
     const answer = await this.#reader.read(photo, this.getAttribute("taxonomy"));
     answer.photo = photo;
+    if (generation === this.#generation) this.#newest = answer;
     return answer;
   }
 

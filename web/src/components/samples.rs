@@ -11,7 +11,7 @@ use web_sys::{Blob, BlobPropertyBag, Element, File};
 
 use crate::controller::AppController;
 use crate::photo::file_of;
-use crate::state::link::SAMPLES;
+use crate::state::link::is_name;
 use crate::ui_error::UiError;
 
 /// Reads a sample when it is clicked.
@@ -22,7 +22,7 @@ pub fn listen(controller: AppController) {
         let name = link.and_then(|link| link.get_attribute("data-sample"));
         // A click with a modifier key opens a new tab as usual.
         let is_plain_click = !(event.ctrl_key() || event.meta_key() || event.shift_key());
-        if let Some(name) = name.filter(|name| is_plain_click && SAMPLES.contains(&name.as_str())) {
+        if let Some(name) = name.filter(|name| is_plain_click && is_name(name)) {
             event.prevent_default();
             read(controller, name);
         }

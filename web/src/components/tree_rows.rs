@@ -73,6 +73,7 @@ pub fn Rows(
             tree.with_value(|tree| workspace.outline.with(|outline| outline.rows(tree, weight)))
         })
     });
+    let places = Memo::new(move |_| rows.with(|rows| rows.iter().map(Place::of).collect()));
     view! {
         <ul
             class="tree"
@@ -81,8 +82,10 @@ pub fn Rows(
             data-testid="tree"
             on:keydown=move |event| on_key(workspace, tree, rows, &event)
         >
-            <For each=move || rows.get() key=|row| (row.key(), row.open, row.position, row.siblings) let(row)>
-                <TreeRow row values tree />
+            // A row keeps its element while it is expanded and collapsed, and with it the focus, so
+            // that no key is lost in between.
+            <For each=move || rows.get() key=Row::key let(row)>
+                <TreeRow row places values tree />
             </For>
         </ul>
     }
@@ -139,6 +142,26 @@ fn at_level(row: Element, level: usize) {
     let _ = row.set_attribute("aria-level", &level.to_string());
 }
 
+/// State of a row that may change while the row is visible.
+#[derive(Clone, Copy, Default, PartialEq)]
+struct Place {
+    /// As in [`Row::open`].
+    open: Option<bool>,
+    /// As in [`Row::position`].
+    position: usize,
+}
+
+impl Place {
+    /// Returns the key and the place of a row.
+    fn of(row: &Row) -> (String, Self) {
+        let Row { open, position, .. } = *row;
+        (row.key(), Self { open, position })
+    }
+}
+
+/// The places of all visible rows by their keys.
+type Places = Memo<BTreeMap<String, Place>>;
+
 /// What a row shows of its node and of the outline; cheap to copy.
 #[derive(Clone, Copy)]
 struct RowState {
@@ -181,6 +204,8 @@ impl RowState {
 fn TreeRow(
     /// Its row.
     row: Row,
+    /// The places of all rows.
+    places: Places,
     /// Numbers of all nodes.
     values: Memo<NodeValues>,
     /// The taxonomy.
@@ -195,8 +220,14 @@ fn TreeRow(
     let depth = row.path.len();
     let path = StoredValue::new(row.path.clone());
     let state = RowState::new((node, &id), path, values, workspace);
+    let key = row.key();
+    let element_id = format!("row-{key}");
+    let place = Memo::new(move |_| {
+        let place = places.with(|places| places.get(&key).copied());
+        place.unwrap_or_default()
+    });
     let click = move |_| {
-        expand_or_focus(workspace, path, row.open);
+        expand_or_focus(workspace, path, place.get_untracked().open);
         workspace.selected.set(Some(id.clone()));
         follow_focus(workspace);
     };
@@ -206,12 +237,12 @@ fn TreeRow(
             class:on-path=state.on_path
             class:is-stop=state.is_stop
             class:is-leaf=row.open.is_none()
-            id=format!("row-{}", row.key())
+            id=element_id
             role="treeitem"
             use:at_level=depth
-            aria-posinset=row.position.to_string()
+            aria-posinset=move || place.get().position.to_string()
             aria-setsize=row.siblings.to_string()
-            aria-expanded=row.open.map(|open| open.to_string())
+            aria-expanded=move || place.get().open.map(|open| open.to_string())
             aria-selected=move || state.selected.get().to_string()
             tabindex=move || if state.focused.get() { "0" } else { "-1" }
             style=("--depth", (depth - 1).to_string())

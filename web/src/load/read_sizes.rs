@@ -40,8 +40,8 @@ pub struct Engines {
     pub folder: String,
     /// The CPU engine.
     pub worker_cpu: EngineFile,
-    /// The WebGPU engine.
-    pub worker_gpu: EngineFile,
+    /// The WebGPU engine; none while it is still being built, see `cargo xtask demo`.
+    pub worker_gpu: Option<EngineFile>,
 }
 
 /// Reads both lists. Sizes that cannot be read count as unknown: the bar then has no total for that
@@ -57,7 +57,10 @@ pub async fn read(base: &str, manifest_url: &str) -> (DownloadSizes, Engines) {
     };
     let sizes = DownloadSizes {
         cpu: engines.worker_cpu.sizes(),
-        gpu: engines.worker_gpu.sizes(),
+        gpu: engines
+            .worker_gpu
+            .as_ref()
+            .map_or(EngineSizes::UNKNOWN, EngineFile::sizes),
         model: manifest.as_ref().map_or(0, |m| m.first_bytes_of(&PARTS)),
         text: manifest.as_ref().map_or(0, |m| m.bytes_of(&[Part::Text])),
     };

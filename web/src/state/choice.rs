@@ -39,13 +39,13 @@ pub enum Probe {
     Hardware(String),
     /// A software adapter, which computes on the CPU, with its name.
     Software(String),
-    /// No adapter, with the reason.
+    /// No adapter that can be used, with the reason.
     Missing(Missing),
     /// The browser was not asked, because the answer would not matter.
     NotAsked,
 }
 
-/// Why there is no adapter.
+/// Why no adapter can be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missing {
     /// The browser has no WebGPU, or hides it from pages at insecure addresses.
@@ -54,12 +54,14 @@ pub enum Missing {
     NoAdapter,
     /// The browser did not answer in time.
     NoAnswer,
+    /// The browser was not asked, because this site has no engine for an adapter.
+    NoEngine,
 }
 
 /// Why WebGPU is not used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FallbackReason {
-    /// There is no adapter.
+    /// No adapter can be used.
     Missing(Missing),
     /// Only a software adapter, which is slower than the CPU engine.
     Software(String),
@@ -82,6 +84,9 @@ impl FallbackReason {
             }
             Self::Missing(Missing::NoAnswer) => {
                 "WebGPU is not used: the browser did not answer about its graphics adapter.".into()
+            }
+            Self::Missing(Missing::NoEngine) => {
+                "WebGPU is not used: this site has no engine for it yet.".into()
             }
             Self::Software(name) => {
                 format!("WebGPU is not used: its only adapter is a software one ({name}).")
@@ -147,7 +152,12 @@ mod tests {
     #[test]
     fn no_adapter_is_no_adapter_even_where_webgpu_is_forced() {
         for preference in [Preference::Auto, Preference::WebGpu] {
-            for missing in [Missing::NoWebGpu, Missing::NoAdapter, Missing::NoAnswer] {
+            for missing in [
+                Missing::NoWebGpu,
+                Missing::NoAdapter,
+                Missing::NoAnswer,
+                Missing::NoEngine,
+            ] {
                 assert_eq!(
                     choose(preference, &Probe::Missing(missing)),
                     Err(FallbackReason::Missing(missing))
@@ -162,6 +172,7 @@ mod tests {
             FallbackReason::Missing(Missing::NoWebGpu),
             FallbackReason::Missing(Missing::NoAdapter),
             FallbackReason::Missing(Missing::NoAnswer),
+            FallbackReason::Missing(Missing::NoEngine),
             FallbackReason::Software("swiftshader".into()),
             FallbackReason::Crashed,
             FallbackReason::Failed(UiError::new(Cause::Gpu, "The device was lost.", "")),

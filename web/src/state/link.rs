@@ -2,11 +2,6 @@
 
 use super::choice::Preference;
 
-/// Names of the sample photos, as in the file names of `samples/`.
-pub const SAMPLES: [&str; 8] = [
-    "cat", "car", "coffee", "cello", "clock", "barn", "raccoon", "galaxies",
-];
-
 /// The parsed query of an address.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Link {
@@ -18,7 +13,7 @@ pub struct Link {
     pub made_with: Option<String>,
     /// Id of a node to show in the taxonomy.
     pub node: Option<String>,
-    /// A sample photo to read.
+    /// Name of a sample photo to read, as in the file names of `samples/`.
     pub sample: Option<String>,
     /// Level of the dial; `None` is where the evidence stops.
     pub level: Option<usize>,
@@ -52,7 +47,7 @@ impl Link {
                 }
                 "with" => link.made_with = Some(value).filter(|v| !v.is_empty()),
                 "node" => link.node = Some(value).filter(|v| !v.is_empty()),
-                "sample" => link.sample = Some(value).filter(|v| SAMPLES.contains(&v.as_str())),
+                "sample" => link.sample = Some(value).filter(|v| is_name(v)),
                 "level" => link.level = value.parse().ok(),
                 _ => {}
             }
@@ -92,9 +87,10 @@ impl Link {
     }
 }
 
-/// Returns whether this is a valid model folder name; rejects names that could leave the folder of
-/// models.
-fn is_name(name: &str) -> bool {
+/// Returns whether this is a valid name of a model's folder or of a sample photo; rejects names that
+/// could leave the folder they are in.
+#[must_use]
+pub fn is_name(name: &str) -> bool {
     let fits = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     !name.is_empty() && !name.starts_with('.') && name.chars().all(fits)
 }
@@ -160,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn unsafe_names_and_unknown_samples_are_ignored() {
+    fn unsafe_names_of_models_and_samples_are_ignored() {
         let link = Link::from_query("?model=../x,a%2Fb,https:,.hidden,ok&sample=../cat&level=x");
         assert_eq!(link.models, ["ok"]);
         assert_eq!((link.sample, link.level), (None, None));
