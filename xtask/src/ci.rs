@@ -19,6 +19,8 @@ pub enum Step {
     Fmt,
     /// Spelling, if `typos` is installed
     Typos,
+    /// Workflows for GitHub, if `actionlint` or `zizmor` is installed
+    Workflows,
     /// Licences, sources, duplicates and advisories; installs `cargo-deny`
     Deny,
     /// Lints of everything that runs natively
@@ -56,6 +58,9 @@ pub struct Options {
     /// Skip the tests of training in several processes
     #[arg(long)]
     pub no_mpi: bool,
+    /// Skip the tests of the Python package
+    #[arg(long)]
+    pub no_python: bool,
 }
 
 /// How a step ended.
@@ -137,12 +142,14 @@ fn check(root: &Path, step: Step, options: &Options) -> Result<Outcome> {
     match step {
         Step::Fmt => cargo(root, &["fmt", "--all", "--check"]),
         Step::Typos => optional(root, "typos", &[], "typos"),
+        Step::Workflows => workflows(root),
         Step::Deny => deny(root),
         Step::Clippy => clippy(root),
         Step::ClippyWasm => clippy_wasm(root),
         Step::Gpu => gpu(root),
         Step::Test => {
-            let totals = test_run::run(root, !options.no_browser, !options.no_mpi)?;
+            let (browser, mpi) = (!options.no_browser, !options.no_mpi);
+            let totals = test_run::run(root, browser, mpi, !options.no_python)?;
             println!("{totals}");
             Ok(if totals.failed == 0 {
                 Outcome::Passed
@@ -208,6 +215,28 @@ fn optional(root: &Path, program: &str, args: &[&str], needs: &str) -> Result<Ou
         return Ok(Outcome::Skipped(why));
     }
     execute(command(program).args(args).current_dir(root)).map(|()| Outcome::Passed)
+}
+
+/// Lints the workflows with those of the two programs that are installed: one knows their grammar, the
+/// other one what makes them unsafe.
+fn workflows(root: &Path) -> Result<Outcome> {
+    let programs: [(&str, &[&str]); 2] = [
+        ("actionlint", &[]),
+        ("zizmor", &["--offline", ".github/workflows"]),
+    ];
+    let mut missing = Vec::new();
+    for (program, args) in programs {
+        if on_path(program).is_some() {
+            execute(command(program).args(args).current_dir(root))?;
+        } else {
+            missing.push(program);
+        }
+    }
+    Ok(if missing.is_empty() {
+        Outcome::Passed
+    } else {
+        Outcome::Skipped(format!("not installed: {}", missing.join(", ")))
+    })
 }
 
 /// Checks licences, sources and duplicates from the repository alone. Advisories need the network; an
@@ -276,7 +305,7 @@ mod tests {
         let steps = chosen(&Options::default());
         assert_eq!(steps.first(), Some(&Step::Fmt));
         assert_eq!(steps.last(), Some(&Step::Sizes));
-        assert!(!steps.contains(&Step::Gpu) && steps.len() == 8);
+        assert!(!steps.contains(&Step::Gpu) && steps.len() == 9);
     }
 
     #[test]

@@ -6,13 +6,16 @@ use anyhow::Result;
 
 use crate::process::{command, on_path};
 use crate::serve::{Server, check_port};
-use crate::setup::{self, wasm_target::Choice};
-use crate::{paths, web_build};
+use crate::setup::{self, WasmTools, wasm_target::Choice};
+use crate::{engines, paths, phases, web_build};
 
 /// Path of the shipped model in the built page.
 const MODEL: &str = "models/default/manifest.json";
 
 /// Builds the page, serves it and prints its address last; returns only on an error.
+///
+/// Where there is no page yet, it is served as soon as its CPU engine is there, and the WebGPU engine
+/// is built meanwhile.
 ///
 /// # Errors
 /// Fails if a tool cannot be installed, the page cannot be built, or the port is in use.
@@ -20,20 +23,59 @@ pub fn run(root: &Path, port: u16, open: bool) -> Result<()> {
     // Checks the port first: a build takes minutes.
     check_port(port)?;
     let tools = setup::wasm(root, Choice::Best)?;
-    web_build::build(root, &tools, true)?;
     let dist = paths::dist(root);
+    let early = if dist.join(engines::FILE).exists() {
+        None
+    } else {
+        serve_first(root, &tools, port, open)?
+    };
+    let built = web_build::build(root, &tools, true);
     if !dist.join(MODEL).exists() {
         eprintln!("note: dist/{MODEL} is missing, so the page will ask for a model");
     }
-    let server = Server::start(&dist, port)?;
-    let url = server.url();
-    if open {
-        show(&url);
-    }
+    let server = match (early, built) {
+        (None, built) => {
+            built?;
+            let server = Server::start(&dist, port)?;
+            show_if(open, &server.url());
+            server
+        }
+        (Some(server), Ok(())) => {
+            eprintln!("the page has its WebGPU engine now; it is used from the next load on");
+            server
+        }
+        (Some(server), Err(error)) => {
+            eprintln!("error: {error:#}\nthe page goes on without a WebGPU engine");
+            server
+        }
+    };
+    phases::report();
     eprintln!("serving until Ctrl-C at");
-    println!("{url}");
+    println!("{}", server.url());
     loop {
         std::thread::park();
+    }
+}
+
+/// Builds the page with its CPU engine and serves it, below the complete one that will follow. `None`
+/// if it cannot be built by itself: the complete build then tells why.
+fn serve_first(root: &Path, tools: &WasmTools, port: u16, open: bool) -> Result<Option<Server>> {
+    let folder = paths::target(root).join("first-page");
+    if let Err(error) = web_build::build_first(root, tools, &folder) {
+        eprintln!("the page cannot be built without its WebGPU engine: {error:#}");
+        return Ok(None);
+    }
+    let server = Server::start_over(&paths::dist(root), &folder, port)?;
+    phases::report();
+    eprintln!("the page is open, on the CPU engine; the WebGPU engine is being built");
+    println!("{}", server.url());
+    show_if(open, &server.url());
+    Ok(Some(server))
+}
+
+fn show_if(open: bool, url: &str) {
+    if open {
+        show(url);
     }
 }
 

@@ -19,21 +19,28 @@ pub const FILE: &str = "engines.json";
 /// Prefix of the folder's name.
 pub const FOLDER: &str = "engine-";
 
-/// The programs in the list.
-const ENGINES: [&str; 2] = ["worker_cpu", "worker_gpu"];
+/// The engines of a complete page.
+pub const ALL: &[&str] = &[CPU, GPU];
+
+/// The engine that every browser can run, and the one that is built first.
+pub const CPU: &str = "worker_cpu";
+
+/// The engine for WebGPU.
+pub const GPU: &str = "worker_gpu";
 
 /// The script that starts each engine, and the one that counts the bytes it sends. The page also
 /// uses the counter, so a copy of that file stays in place.
 const STARTER: &str = "worker.js";
 const COUNTER: &str = "sent.js";
 
-/// Moves the engines of a page just built into their folder and writes the list.
+/// Moves the engines of a page just built into their folder and writes the list. The page does not try
+/// an engine that the list lacks.
 ///
 /// # Errors
-/// Fails if an engine is missing or the list cannot be written.
-pub fn arrange(dist: &Path) -> Result<()> {
+/// Fails if one of `engines` is missing or the list cannot be written.
+pub fn arrange(dist: &Path, engines: &[&str]) -> Result<()> {
     let mut names = vec![STARTER.to_owned(), COUNTER.to_owned()];
-    for engine in ENGINES {
+    for engine in engines {
         names.extend([format!("{engine}.js"), format!("{engine}_bg.wasm")]);
     }
     let mut contents = Vec::new();
@@ -53,13 +60,13 @@ pub fn arrange(dist: &Path) -> Result<()> {
     }
     let mut list = Map::new();
     list.insert("folder".to_owned(), json!(format!("{folder}/")));
-    for engine in ENGINES {
+    for engine in engines {
         let program = dist.join(&folder).join(format!("{engine}_bg.wasm"));
         let size = json!({
             "bytes": fs::metadata(&program)?.len(),
             "wire": transfer_size(&program)?,
         });
-        list.insert(engine.to_owned(), size);
+        list.insert((*engine).to_owned(), size);
     }
     let text = format!("{:#}\n", Value::Object(list));
     fs::write(dist.join(FILE), text).with_context(|| format!("cannot write to {}", dist.display()))
@@ -82,13 +89,13 @@ mod tests {
     use super::*;
 
     fn built(dist: &Path, content: u8) -> Value {
-        for name in ENGINES {
+        for name in ALL {
             fs::write(dist.join(format!("{name}_bg.wasm")), [content; 300]).unwrap();
             fs::write(dist.join(format!("{name}.js")), "export {}").unwrap();
         }
         fs::write(dist.join(STARTER), "start").unwrap();
         fs::write(dist.join(COUNTER), "count").unwrap();
-        arrange(dist).unwrap();
+        arrange(dist, ALL).unwrap();
         serde_json::from_slice(&fs::read(dist.join(FILE)).unwrap()).unwrap()
     }
 
@@ -115,9 +122,22 @@ mod tests {
     }
 
     #[test]
+    fn a_page_without_the_second_engine_lists_the_first_one_alone() {
+        let dist = tempfile::tempdir().unwrap();
+        for name in [STARTER, COUNTER, "worker_cpu.js", "worker_cpu_bg.wasm"] {
+            fs::write(dist.path().join(name), "content").unwrap();
+        }
+        arrange(dist.path(), &[CPU]).unwrap();
+        let list = fs::read_to_string(dist.path().join(FILE)).unwrap();
+        let list: Value = serde_json::from_str(&list).unwrap();
+        assert_eq!(list[CPU]["bytes"], 7);
+        assert_eq!(list.get(GPU), None);
+    }
+
+    #[test]
     fn a_missing_engine_is_named() {
         let dist = tempfile::tempdir().unwrap();
-        let message = arrange(dist.path()).unwrap_err().to_string();
+        let message = arrange(dist.path(), ALL).unwrap_err().to_string();
         assert!(message.contains("worker.js was not built"), "{message}");
     }
 }

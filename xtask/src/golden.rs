@@ -5,15 +5,14 @@
 //! writes its results next to itself. A copy of it runs in an empty folder, with `uv` if that is
 //! installed, otherwise in a virtual environment below the cache folder.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use crate::paths;
 use crate::process::{command, on_path, run};
+use crate::setup::venv;
 
 /// Largest allowed difference, relative to the larger of 1 and the magnitude: other library
 /// versions round the last digits differently.
@@ -162,22 +161,8 @@ fn environment(dependencies: &[String]) -> Result<PathBuf> {
     if dependencies.is_empty() {
         return on_path("python3").context("the generators need `uv` or python3");
     }
-    let mut hasher = DefaultHasher::new();
-    dependencies.hash(&mut hasher);
-    let folder = paths::cache().join(format!("golden-{:016x}", hasher.finish()));
-    let python = folder.join("bin/python");
-    let complete = folder.join("complete");
-    if !complete.exists() {
-        run(command("python3")
-            .args(["-m", "venv", "--clear"])
-            .arg(&folder))
-        .context("the generators need `uv`, or python3 with its venv module")?;
-        run(command(&python)
-            .args(["-m", "pip", "install", "--quiet"])
-            .args(dependencies))?;
-        std::fs::write(&complete, "")?;
-    }
-    Ok(python)
+    venv::ensure("golden", dependencies)
+        .context("the generators need `uv`, or python3 with its venv module")
 }
 
 /// Returns the first difference between a generated and a stored file; `None` if they agree.

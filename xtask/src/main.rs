@@ -8,9 +8,10 @@ use clap::{Parser, Subcommand};
 use xtask::setup::wasm_target::Choice;
 #[cfg(unix)]
 use xtask::torture;
+use xtask::totals::Totals;
 use xtask::{
-    agree, bench, ci, demo, fuzz, golden, mutants, page_cost, paths, scale, setup, study, test_run,
-    web_build,
+    agree, bench, ci, demo, dependencies, docs, fuzz, golden, mutants, page_cost, paths, release,
+    scale, setup, study, test_run, web_build,
 };
 
 /// Set-up, build, serve, test and check commands of Espalier.
@@ -28,12 +29,15 @@ enum Command {
         /// The wasm32 target, wasm-bindgen, trunk and wasm-opt
         #[arg(long)]
         wasm: bool,
-        /// Chromium and chromedriver
+        /// Chromium, chromedriver, axe-core and TypeScript
         #[arg(long)]
         browser: bool,
         /// Open MPI and libclang, for training in several processes
         #[arg(long)]
         mpi: bool,
+        /// Python environments for the Python package and its tests
+        #[arg(long)]
+        python: bool,
         /// typos and cargo-deny, which `ci` skips if they are missing
         #[arg(long)]
         docs: bool,
@@ -47,6 +51,8 @@ enum Command {
         #[arg(long)]
         release: bool,
     },
+    /// Make the archives of a release: the program, the page, the widget for npm, checksums
+    Release(release::Options),
     /// Build the page and serve it with the shipped model
     Demo {
         /// Port on 127.0.0.1
@@ -64,9 +70,18 @@ enum Command {
         /// Skip the tests of training in several processes, and build without MPI
         #[arg(long)]
         no_mpi: bool,
+        /// Skip the tests of the Python package
+        #[arg(long)]
+        no_python: bool,
     },
+    /// Build the wheel of the Python package
+    Python(xtask::python::Options),
     /// Run the checks of a change, cheapest first
     Ci(ci::Options),
+    /// List every direct dependency with its reason, its age and its state
+    Dependencies(dependencies::Options),
+    /// Build the documentation as a site and check its links
+    Docs(docs::Options),
     /// Search for inputs that break the code that reads files, texts and messages
     Fuzz(fuzz::Options),
     /// Compare the answers of all engines and browsers to a folder of photos
@@ -115,10 +130,11 @@ fn run(root: &Path, command: Command) -> Result<ExitCode> {
             wasm,
             browser,
             mpi,
+            python,
             docs,
             debian_wasm,
         } => {
-            let all = !(wasm || browser || mpi || docs);
+            let all = !(wasm || browser || mpi || python || docs);
             if wasm || all {
                 let choice = if debian_wasm {
                     Choice::Debian
@@ -130,9 +146,13 @@ fn run(root: &Path, command: Command) -> Result<ExitCode> {
             if browser || all {
                 setup::browser::ensure()?;
                 setup::axe::ensure()?;
+                setup::typescript::ensure()?;
             }
             if mpi || all {
                 setup::mpi::ensure()?;
+            }
+            if python || all {
+                xtask::python::ensure(root)?;
             }
             if docs {
                 setup::checkers(root)?;
@@ -142,18 +162,25 @@ fn run(root: &Path, command: Command) -> Result<ExitCode> {
             let tools = setup::wasm(root, Choice::Best)?;
             web_build::build(root, &tools, release)?;
         }
+        Command::Release(options) => release::run(root, &options)?,
         Command::Demo { port, no_open } => demo::run(root, port, !no_open)?,
-        Command::Test { no_browser, no_mpi } => {
-            let totals = test_run::run(root, !no_browser, !no_mpi)?;
-            // The last line: what a reader or a script looks for.
-            println!("{totals}");
-            return Ok(if totals.failed == 0 {
-                ExitCode::SUCCESS
-            } else {
-                ExitCode::FAILURE
-            });
+        Command::Test {
+            no_browser,
+            no_mpi,
+            no_python,
+        } => {
+            let totals = test_run::run(root, !no_browser, !no_mpi, !no_python)?;
+            return Ok(printed(totals));
+        }
+        Command::Python(options) => {
+            let totals = xtask::python::run(root, &options)?;
+            if options.test {
+                return Ok(printed(totals));
+            }
         }
         Command::Ci(options) => ci::run(root, &options)?,
+        Command::Dependencies(options) => dependencies::run(root, &options)?,
+        Command::Docs(options) => docs::run(root, &options)?,
         Command::Fuzz(options) => return fuzz::run(root, &options),
         Command::Mutants(options) => return mutants::run(root, &options),
         #[cfg(unix)]
@@ -166,6 +193,17 @@ fn run(root: &Path, command: Command) -> Result<ExitCode> {
         Command::Study(options) => study::run(root, &options)?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Prints totals and returns the exit code.
+fn printed(totals: Totals) -> ExitCode {
+    // The last line: what a reader or a script looks for.
+    println!("{totals}");
+    if totals.failed == 0 {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
 }
 
 #[cfg(test)]

@@ -54,11 +54,23 @@ struct Settings {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Package {
-    /// Arguments of `cargo test` that choose its tests. They belong to this package: tests of
-    /// others would be linked again for every change.
+    /// Arguments of `cargo test` that choose the tests.
     tests: Vec<String>,
+    /// Other packages whose tests run too. What they need is linked again for every change.
+    #[serde(default)]
+    with_tests_of: Vec<String>,
     /// Files (globs).
     files: Vec<String>,
+}
+
+impl Package {
+    /// Returns the arguments that choose the packages whose tests run, for the package `name`.
+    fn test_packages<'a>(&'a self, name: &'a str) -> Vec<&'a str> {
+        let others = self.with_tests_of.iter().map(String::as_str);
+        let all = std::iter::once(name).chain(others);
+        all.flat_map(|package| ["--test-package", package])
+            .collect()
+    }
 }
 
 /// Runs the changes, prints a table by file, and lists the survivors.
@@ -146,6 +158,7 @@ fn package_outcomes(
         .args(["mutants", "--package", name, "--no-config", "--no-shuffle"])
         .args(["--sharding", "round-robin", "--shard", &shard])
         .args(package.files.iter().flat_map(|file| ["--file", file]))
+        .args(package.test_packages(name))
         .arg("--output")
         .arg(&folder)
         .arg("--")
@@ -184,6 +197,17 @@ mod tests {
         assert_eq!(chosen(&core, &asked), ["core/src/loss/clip.rs"]);
         assert_eq!(chosen(&core, &[]), core);
         assert!(chosen(&core, &asked[1..]).is_empty());
+    }
+
+    #[test]
+    fn tests_of_other_packages_run_beside_those_of_the_changed_one() {
+        let package = Package {
+            tests: Vec::new(),
+            with_tests_of: vec!["b".to_owned()],
+            files: Vec::new(),
+        };
+        let expected = ["--test-package", "a", "--test-package", "b"];
+        assert_eq!(package.test_packages("a"), expected);
     }
 
     #[test]

@@ -38,8 +38,17 @@ impl Server {
     /// # Errors
     /// Fails if `folder` does not exist or the port is in use; the error says what to do.
     pub fn start(folder: &Path, port: u16) -> Result<Self> {
-        if !folder.is_dir() {
-            bail!("there is no folder {} to serve", folder.display());
+        Self::start_over(folder, folder, port)
+    }
+
+    /// As [`Server::start`], with a folder below: it has the files that `folder`, which may still be
+    /// missing, does not have yet.
+    ///
+    /// # Errors
+    /// Fails if `below` does not exist or the port is in use; the error says what to do.
+    pub fn start_over(folder: &Path, below: &Path, port: u16) -> Result<Self> {
+        if !below.is_dir() {
+            bail!("there is no folder {} to serve", below.display());
         }
         let listener =
             TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(|e| busy(port, &e))?;
@@ -50,7 +59,7 @@ impl Server {
             .enable_all()
             .build()
             .context("cannot start the server's threads")?;
-        let app = app(folder);
+        let app = app(folder, below);
         let listener = {
             let _inside = runtime.enter();
             tokio::net::TcpListener::from_std(listener)?
@@ -94,7 +103,7 @@ impl Drop for Server {
     }
 }
 
-fn app(folder: &Path) -> Router {
+fn app(folder: &Path, below: &Path) -> Router {
     // Weights and images do not compress; everything else is text or wasm.
     let is_compressible = SizeAbove::new(512)
         .and(NotForContentType::new("application/octet-stream"))
@@ -104,7 +113,7 @@ fn app(folder: &Path) -> Router {
         .compress_when(is_compressible);
     let header = SetResponseHeaderLayer::overriding;
     Router::new()
-        .fallback_service(ServeDir::new(folder))
+        .fallback_service(ServeDir::new(folder).fallback(ServeDir::new(below)))
         .layer(zip)
         // A reload must show a rebuilt page.
         .layer(header(CACHE_CONTROL, HeaderValue::from_static("no-cache")))
@@ -229,6 +238,25 @@ mod tests {
             assert!(head.starts_with("http/1.1 404"), "{path}: {head}");
             assert!(!body.windows(6).any(|w| w == b"secret"), "{path}");
         }
+    }
+
+    #[test]
+    fn files_come_from_the_folder_below_until_the_upper_one_has_them() {
+        let outer = tempfile::tempdir().unwrap();
+        let (upper, below) = (outer.path().join("upper"), outer.path().join("below"));
+        std::fs::create_dir(&below).unwrap();
+        std::fs::write(below.join("index.html"), "first").unwrap();
+        std::fs::write(below.join("engine.js"), "engine").unwrap();
+        let server = Server::start_over(&upper, &below, 0).unwrap();
+        let body = |path| get(&server, path, "").1;
+        assert_eq!(body("/"), b"first");
+        std::fs::create_dir(&upper).unwrap();
+        assert_eq!(body("/"), b"first");
+        std::fs::write(upper.join("index.html"), "second").unwrap();
+        assert_eq!(body("/"), b"second");
+        assert_eq!(body("/engine.js"), b"engine");
+        let (head, _) = get(&server, "/none", "");
+        assert!(head.starts_with("http/1.1 404"), "{head}");
     }
 
     #[test]

@@ -5,14 +5,15 @@ use std::process::Command;
 
 use anyhow::Result;
 
-use crate::process::{command, shown, stream};
+use crate::harness::{TRAINER, run_harness};
+use crate::process::{command, stream};
 use crate::setup::browser::Browser;
 use crate::setup::{self, WasmTools, wasm_target::Choice};
 use crate::totals::Totals;
-use crate::{paths, web_build};
+use crate::{paths, phases, python, web_build};
 
-/// Sets up, builds the page and runs all tests; with `browser`, also those in Chromium, and with
-/// `mpi`, also those of training in several processes.
+/// Sets up, builds the page and runs all tests; with `browser`, also those in Chromium, with `mpi`, also
+/// those of training in several processes, and with `python`, also those of the Python package.
 ///
 /// Tests that need a browser are in test targets named `browser*`, those that need MPI in `ranks`,
 /// all marked as ignored, so that a plain `cargo test` works without them. They run here by
@@ -21,7 +22,7 @@ use crate::{paths, web_build};
 /// # Errors
 /// Fails if the set-up fails. Failing tests and builds are counted in the totals instead, so that
 /// one of them does not hide the others.
-pub fn run(root: &Path, browser: bool, mpi: bool) -> Result<Totals> {
+pub fn run(root: &Path, browser: bool, mpi: bool, python: bool) -> Result<Totals> {
     let tools = setup::wasm(root, Choice::Best)?;
     let chromium = if browser {
         Some(setup::browser::ensure()?)
@@ -31,23 +32,53 @@ pub fn run(root: &Path, browser: bool, mpi: bool) -> Result<Totals> {
     if mpi {
         setup::mpi::ensure()?;
     }
-    let mut totals = run_harness(&mut native(root, mpi))?;
+    // Compiled first, so that the two times are known. What fails here fails again below, and counts.
+    phases::run("compiling the tests", "12 minutes", || {
+        stream(native(root, mpi).arg("--no-run"), |_| ())
+    })?;
+    let mut totals = phases::run("the tests", "5 minutes", || {
+        run_harness(&mut native(root, mpi), Totals::from_line)
+    })?;
     if mpi {
-        let ranks = run_harness(&mut in_processes(root))?;
+        let ranks = phases::run("the tests in several processes", "1 minute", || {
+            run_harness(&mut in_processes(root), Totals::from_line)
+        })?;
         totals = with_ignored(totals, ranks);
     }
     if let Some(chromium) = chromium {
         let browser = in_browser(root, &tools, &chromium, mpi)?;
         totals = with_ignored(totals, browser);
     }
+    if python {
+        totals += phases::run("the tests of the Python package", "4 minutes", || {
+            in_python(root).unwrap_or_else(|error| failed(&error))
+        });
+    }
+    phases::report();
     Ok(totals)
 }
 
-/// Variable with the path of the trainer, for the tests that start it.
-const TRAINER: &str = "ESPALIER_TRAINER";
+/// Builds the wheel of the Python package and runs its tests, which compare it with the trainer of the
+/// tests before.
+fn in_python(root: &Path) -> Result<Totals> {
+    let wheel = python::wheel(root, &python::folder(root))?;
+    python::test(root, &wheel)
+}
+
+/// Returns the totals of a build that failed.
+fn failed(error: &anyhow::Error) -> Totals {
+    eprintln!("error: {error:#}");
+    Totals {
+        failed: 1,
+        ..Totals::default()
+    }
+}
 
 /// Variable with the path of axe-core, for the accessibility tests.
 const AXE: &str = "ESPALIER_AXE";
+
+/// Variable with the folder of TypeScript, for the test of the widget's types.
+const TYPESCRIPT: &str = "ESPALIER_TYPESCRIPT";
 
 /// Returns the command for tests of the whole workspace. All of them have the same features and hence
 /// one compilation.
@@ -77,11 +108,7 @@ fn in_processes(root: &Path) -> Command {
 
 fn in_browser(root: &Path, tools: &WasmTools, chromium: &Browser, mpi: bool) -> Result<Totals> {
     if let Err(error) = web_build::build(root, tools, true) {
-        eprintln!("error: {error:#}");
-        return Ok(Totals {
-            failed: 1,
-            ..Totals::default()
-        });
+        return Ok(failed(&error));
     }
     let mut cargo = cargo_test(root, mpi);
     cargo
@@ -90,31 +117,11 @@ fn in_browser(root: &Path, tools: &WasmTools, chromium: &Browser, mpi: bool) -> 
         .env("ESPALIER_DIST", paths::dist(root))
         .env("CHROMIUM", &chromium.chromium)
         .env("CHROMEDRIVER", &chromium.chromedriver)
-        .env(AXE, setup::axe::ensure()?);
-    run_harness(&mut cargo)
-}
-
-/// Runs `cargo test` and adds up its summaries. A command that fails without a failed test did not
-/// build, and a command without any test checks nothing: both count as one failure.
-fn run_harness(cargo: &mut Command) -> Result<Totals> {
-    let mut totals = Totals::default();
-    let status = stream(cargo, |line| {
-        if let Some(counts) = Totals::from_line(line) {
-            totals += counts;
-        }
-    })?;
-    if !status.success() && totals.failed == 0 {
-        eprintln!(
-            "error: `{}` failed before all tests had run ({status})",
-            shown(cargo)
-        );
-        totals.failed = 1;
-    }
-    if totals.ran() == 0 {
-        eprintln!("error: `{}` ran no test at all", shown(cargo));
-        totals.failed = 1;
-    }
-    Ok(totals)
+        .env(AXE, setup::axe::ensure()?)
+        .env(TYPESCRIPT, setup::typescript::ensure()?);
+    phases::run("the tests in Chromium", "5 minutes", || {
+        run_harness(&mut cargo, Totals::from_line)
+    })
 }
 
 /// Adds tests that the run before counted as skipped.
@@ -130,54 +137,6 @@ fn with_ignored(before: Totals, ignored: Totals) -> Totals {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-
-    fn shell(script: &str) -> Totals {
-        run_harness(command("sh").args(["-c", script])).unwrap()
-    }
-
-    #[test]
-    fn summaries_of_several_targets_are_added() {
-        let totals = shell(
-            "echo 'test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out'; \
-             echo 'test result: FAILED. 1 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out'; \
-             exit 101",
-        );
-        assert_eq!(
-            totals,
-            Totals {
-                passed: 4,
-                failed: 2,
-                skipped: 1
-            }
-        );
-    }
-
-    #[test]
-    fn a_build_that_fails_is_a_failure() {
-        assert_eq!(shell("exit 101").failed, 1);
-        let half = "echo 'test result: ok. 3 passed; 0 failed; 0 ignored; 0 measured'; exit 101";
-        assert_eq!(
-            shell(half),
-            Totals {
-                passed: 3,
-                failed: 1,
-                skipped: 0
-            }
-        );
-    }
-
-    #[test]
-    fn a_run_without_any_test_is_a_failure() {
-        let none = "echo 'test result: ok. 0 passed; 0 failed; 4 ignored; 0 measured'";
-        assert_eq!(
-            shell(none),
-            Totals {
-                passed: 0,
-                failed: 1,
-                skipped: 4
-            }
-        );
-    }
 
     #[test]
     fn ignored_tests_are_no_longer_skipped_once_they_ran() {

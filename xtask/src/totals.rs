@@ -32,6 +32,26 @@ impl Totals {
         })
     }
 
+    /// Reads the last line of pytest, such as `== 1 failed, 12 passed, 3 skipped in 0.21s ==`. An error
+    /// outside of a test is a failure.
+    #[must_use]
+    pub fn from_pytest(line: &str) -> Option<Self> {
+        let (counts, _) = line.trim_matches([' ', '=']).rsplit_once(" in ")?;
+        let mut totals = Self::default();
+        for field in counts.split(", ") {
+            let (count, word) = field.split_once(' ')?;
+            let count: usize = count.parse().ok()?;
+            match word {
+                "passed" | "xfailed" => totals.passed += count,
+                "failed" | "error" | "errors" | "xpassed" => totals.failed += count,
+                "skipped" => totals.skipped += count,
+                "deselected" | "warning" | "warnings" => {}
+                _ => return None,
+            }
+        }
+        Some(totals)
+    }
+
     /// Returns the number of tests that ran.
     #[must_use]
     pub fn ran(&self) -> usize {
@@ -82,6 +102,16 @@ mod tests {
                 skipped: 0
             })
         );
+    }
+
+    #[test]
+    fn a_summary_of_pytest_is_read() {
+        let read = |line| Totals::from_pytest(line).map(|t| [t.passed, t.failed, t.skipped]);
+        assert_eq!(read("==== 12 passed in 0.21s ===="), Some([12, 0, 0]));
+        let bad = "== 1 failed, 12 passed, 3 skipped, 2 warnings, 1 error in 61.01s (0:01:01) ==";
+        assert_eq!(read(bad), Some([12, 2, 3]));
+        assert_eq!(read("tests/test_a.py .... in it"), None);
+        assert_eq!(read("collected 12 items"), None);
     }
 
     #[test]

@@ -1,13 +1,16 @@
 //! The page and its two workers, built by trunk without any download.
 
+use std::ffi::OsString;
+use std::io::Write as _;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
+use tempfile::NamedTempFile;
 
 use crate::process::{capture, command, run};
 use crate::setup::target::TARGET;
 use crate::setup::{WasmTools, cargo_tool::CargoTool};
-use crate::{engines, models, offline, paths, sizes, stamp, wire};
+use crate::{engines, models, offline, paths, phases, sizes, stamp, wire};
 
 /// Builds the page into `dist/` unless it is up to date, and prints the sizes of its programs.
 /// Budgets apply to the release build only.
@@ -20,16 +23,73 @@ pub fn build(root: &Path, tools: &WasmTools, release: bool) -> Result<()> {
     if stamp::is_fresh(root, &dist, &settings) {
         eprintln!("the page in dist/ is up to date");
     } else {
-        fetch(root)?;
-        trunk(root, tools, release)?;
-        engines::arrange(&dist)?;
-        models::write(&dist)?;
-        offline::write_widget_hash(&dist)?;
-        offline::list(&dist)?;
+        phases::run("the page and its engines", "10 minutes", || {
+            fetch(root)?;
+            trunk(root, tools, release, &[])?;
+            finish(&dist, engines::ALL)
+        })?;
         stamp::write(root, &dist, &settings)?;
     }
     sizes::check(&dist, release)?;
     wire::check(&dist, release)
+}
+
+/// Builds the page with the CPU engine alone into another folder, so that it can be opened while the
+/// WebGPU engine, which takes longer than everything else, is still being built.
+///
+/// What is compiled here is not compiled again by [`build`].
+///
+/// # Errors
+/// Fails if the build fails.
+pub fn build_first(root: &Path, tools: &WasmTools, folder: &Path) -> Result<()> {
+    phases::run("the page with its CPU engine", "6 minutes", || {
+        fetch(root)?;
+        let page = std::fs::read_to_string(root.join("web/index.html"))?;
+        // Beside the other one, since what it names is relative to it; removed when this ends.
+        let mut index = tempfile::Builder::new()
+            .prefix("first-")
+            .suffix(".tmp")
+            .tempfile_in(root.join("web"))?;
+        index.write_all(without(&page, engines::GPU)?.as_bytes())?;
+        index.flush()?;
+        trunk(root, tools, true, &first_arguments(&index, folder))?;
+        finish(folder, &[engines::CPU])
+    })
+}
+
+/// Returns the arguments of trunk for another index and another folder.
+fn first_arguments(index: &NamedTempFile, folder: &Path) -> Vec<OsString> {
+    vec![
+        "--html-output".into(),
+        "index.html".into(),
+        "--dist".into(),
+        folder.into(),
+        index.path().into(),
+    ]
+}
+
+/// Returns the index of the page without the element that makes trunk build a program.
+fn without(page: &str, program: &str) -> Result<String> {
+    let name = format!("data-bin=\"{program}\"");
+    let place = page
+        .find(&name)
+        .with_context(|| format!("web/index.html: expected `{name}` in it"))?;
+    let (before, after) = (page[..place].rfind("<link"), page[place..].find("/>"));
+    match (before, after) {
+        (Some(start), Some(length)) => {
+            let end = place + length + "/>".len();
+            Ok(format!("{}{}", &page[..start], &page[end..]))
+        }
+        _ => bail!("web/index.html: expected `{name}` inside <link … />"),
+    }
+}
+
+/// Completes what trunk has built.
+fn finish(folder: &Path, engines: &[&str]) -> Result<()> {
+    engines::arrange(folder, engines)?;
+    models::write(folder)?;
+    offline::write_widget_hash(folder)?;
+    offline::list(folder)
 }
 
 /// Returns everything besides the sources that determines the result.
@@ -46,7 +106,7 @@ fn fetch(root: &Path) -> Result<()> {
         .current_dir(root))
 }
 
-fn trunk(root: &Path, tools: &WasmTools, release: bool) -> Result<()> {
+fn trunk(root: &Path, tools: &WasmTools, release: bool, more: &[OsString]) -> Result<()> {
     if !root.join("Trunk.toml").exists() {
         bail!("there is no Trunk.toml in {}", root.display());
     }
@@ -58,5 +118,30 @@ fn trunk(root: &Path, tools: &WasmTools, release: bool) -> Result<()> {
     if release {
         build.arg("--release");
     }
+    build.args(more);
     run(&mut build).context("the page could not be built")
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_page_is_built_from_the_same_index_without_the_webgpu_engine() {
+        let root = paths::root().unwrap();
+        let page = std::fs::read_to_string(root.join("web/index.html")).unwrap();
+        let first = without(&page, engines::GPU).unwrap();
+        assert!(page.contains("worker_gpu") && !first.contains("worker_gpu"));
+        assert!(first.contains("data-bin=\"worker_cpu\""));
+        let links = |text: &str| text.matches("<link").count();
+        assert_eq!(links(&first) + 1, links(&page));
+        assert_eq!(first.matches("/>").count() + 1, page.matches("/>").count());
+    }
+
+    #[test]
+    fn a_program_that_the_index_does_not_name_is_an_error() {
+        let error = without("<html></html>", "worker_x").unwrap_err();
+        assert!(error.to_string().contains("worker_x"), "{error}");
+    }
 }

@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 
 use anyhow::{Context, Result, bail};
 
+use crate::phases;
 use crate::process::{capture, command, on_path, run, succeeds};
 
 /// Installs the missing ones of `packages`. Silent if none is missing.
@@ -17,7 +18,8 @@ pub fn ensure(packages: &[&str]) -> Result<()> {
     if missing.is_empty() {
         return Ok(());
     }
-    install(&missing).with_context(|| {
+    let name = format!("installing {}", missing.join(" "));
+    phases::run(&name, "1 minute", || install(&missing)).with_context(|| {
         format!(
             "install by hand: {} (Debian's names), then run this again",
             missing.join(" ")

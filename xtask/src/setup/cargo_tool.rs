@@ -5,8 +5,8 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use crate::paths;
 use crate::process::{candidates, capture, command, run};
+use crate::{paths, phases};
 
 /// A program from crates.io.
 #[derive(Clone, Debug)]
@@ -21,8 +21,11 @@ pub struct CargoTool {
     matching: Match,
     /// Features instead of the default ones.
     features: Option<&'static str>,
-    /// Builds without heavy optimisation: the program only starts others.
-    light: bool,
+    /// Level of optimisation, instead of the package's own settings with all that makes a small and
+    /// fast program: these programs run for seconds and are built from source.
+    opt_level: &'static str,
+    /// How long the installation takes on two idle cores.
+    usual: &'static str,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -45,7 +48,8 @@ impl CargoTool {
             version: version.to_owned(),
             matching: Match::Exact,
             features: None,
-            light: false,
+            opt_level: "1",
+            usual: "1 minute",
         }
     }
 
@@ -59,7 +63,9 @@ impl CargoTool {
             version: "0.21.14".to_owned(),
             matching: Match::Patch,
             features: Some("rustls"),
-            light: true,
+            // It starts other programs and copies files.
+            opt_level: "0",
+            usual: "3 to 5 minutes",
         }
     }
 
@@ -72,7 +78,8 @@ impl CargoTool {
             version: "^1".to_owned(),
             matching: Match::Any,
             features: None,
-            light: true,
+            opt_level: "1",
+            usual: "2 to 5 minutes",
         }
     }
 
@@ -85,7 +92,8 @@ impl CargoTool {
             version: "^0.20".to_owned(),
             matching: Match::Any,
             features: None,
-            light: true,
+            opt_level: "1",
+            usual: "2 to 5 minutes",
         }
     }
 
@@ -98,7 +106,8 @@ impl CargoTool {
             version: "^27".to_owned(),
             matching: Match::Any,
             features: None,
-            light: true,
+            opt_level: "1",
+            usual: "2 to 5 minutes",
         }
     }
 
@@ -111,7 +120,8 @@ impl CargoTool {
             version: "^0.37".to_owned(),
             matching: Match::Any,
             features: None,
-            light: true,
+            opt_level: "1",
+            usual: "2 to 5 minutes",
         }
     }
 
@@ -123,11 +133,8 @@ impl CargoTool {
         if let Some(program) = self.find() {
             return Ok(program);
         }
-        eprintln!(
-            "installing {} {} (some minutes, once)",
-            self.package, self.version
-        );
-        self.install(root)?;
+        let name = format!("installing {} {}", self.package, self.version);
+        phases::run(&name, self.usual, || self.install(root))?;
         self.find().with_context(|| {
             format!(
                 "{} was installed but {} does not start",
@@ -147,8 +154,17 @@ impl CargoTool {
         )
         .into_iter()
         .find(|program| {
-            capture(command(program).arg("--version")).is_ok_and(|out| self.matches(&out))
+            capture(&mut self.version_command(program)).is_ok_and(|out| self.matches(&out))
         })
+    }
+
+    /// Returns the command that prints the version. Cargo gives a subcommand its own name as the first
+    /// argument, and some accept no other.
+    fn version_command(&self, program: &Path) -> Command {
+        let mut cmd = command(program);
+        cmd.args(self.program.strip_prefix("cargo-"))
+            .arg("--version");
+        cmd
     }
 
     /// Returns whether the output of `--version` names a matching version.
@@ -203,13 +219,12 @@ impl CargoTool {
         ] {
             cmd.env_remove(name);
         }
-        if self.light {
-            cmd.envs([
-                ("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1"),
-                ("CARGO_PROFILE_RELEASE_LTO", "off"),
-                ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16"),
-            ]);
-        }
+        cmd.envs([
+            ("CARGO_PROFILE_RELEASE_OPT_LEVEL", self.opt_level),
+            ("CARGO_PROFILE_RELEASE_LTO", "off"),
+            ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16"),
+            ("CARGO_PROFILE_RELEASE_DEBUG", "false"),
+        ]);
         cmd
     }
 

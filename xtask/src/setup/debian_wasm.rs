@@ -12,6 +12,7 @@ use anyhow::{Context, Result, bail};
 
 use super::apt;
 use super::target::TARGET;
+use crate::phases;
 use crate::process::{capture, command, on_path, run, succeeds};
 
 /// Name under which rustup knows Debian's compiler.
@@ -40,13 +41,14 @@ codegen-units = 1
 /// The error names the step that failed; packages that cannot be installed are listed for manual
 /// installation.
 pub fn install() -> Result<()> {
-    eprintln!("setting up Debian's Rust for the web (about five minutes, once)");
     apt::ensure(&PACKAGES)?;
     link_the_linker()?;
     link_toolchain()?;
-    let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
-    let libraries = build_std(folder.path())?;
-    install_std(&libraries)
+    phases::run("building Rust's std for the web", "2 minutes", || {
+        let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
+        let libraries = build_std(folder.path())?;
+        install_std(&libraries)
+    })
 }
 
 /// Creates the name `rust-lld`, under which the compiler calls its linker; Debian's name has a

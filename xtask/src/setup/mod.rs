@@ -12,6 +12,8 @@ pub mod firefox;
 pub mod lockfile;
 pub mod mpi;
 pub mod target;
+pub mod typescript;
+pub mod venv;
 pub mod wasm_opt;
 pub mod wasm_target;
 

@@ -7,6 +7,7 @@ mod check;
 mod fault;
 mod inputs;
 mod process;
+mod ranks;
 mod round;
 mod summary;
 mod task;
@@ -18,8 +19,8 @@ use anyhow::{Context, Result};
 use clap::Args;
 
 use crate::chance::Chance;
-use crate::paths;
 use crate::process::{command, run as execute};
+use crate::{paths, setup};
 pub use fault::Fault;
 use inputs::Inputs;
 use round::Campaign;
@@ -41,6 +42,9 @@ pub struct Options {
     /// Only this fault (may be given several times)
     #[arg(long, value_enum, value_name = "FAULT")]
     pub fault: Vec<Fault>,
+    /// Instead, kill a run in several processes and resume it with another number of them each time
+    #[arg(long, conflicts_with_all = ["task", "fault"])]
+    pub ranks: bool,
 }
 
 /// Builds `trainer`, runs a campaign and prints its counts.
@@ -49,6 +53,9 @@ pub struct Options {
 /// Fails if the program cannot be built or does not work without a fault. A violation is not an
 /// error; the exit code tells of it.
 pub fn run(root: &Path, options: &Options) -> Result<ExitCode> {
+    if options.ranks {
+        return run_ranks(root, options);
+    }
     // With a test, so that packages have the features of the tests and are not built twice.
     let build = "build --release --workspace --bin trainer --test torture".split(' ');
     execute(command("cargo").args(build).current_dir(root))?;
@@ -56,6 +63,23 @@ pub fn run(root: &Path, options: &Options) -> Result<ExitCode> {
     let summary = campaign(root, &trainer, options, |line| eprintln!("{line}"))?;
     print!("{summary}");
     Ok(if summary.violations.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+fn run_ranks(root: &Path, options: &Options) -> Result<ExitCode> {
+    setup::mpi::ensure()?;
+    let build = "build --release --workspace --bin trainer --test torture".split(' ');
+    let build = build.chain(setup::mpi::FEATURES);
+    execute(command("cargo").args(build).current_dir(root))?;
+    let trainer = paths::release(root).join("trainer");
+    let kills = ranks::campaign(&trainer, options.rounds, options.seed, |line| {
+        eprintln!("{line}");
+    })?;
+    print!("{kills}");
+    Ok(if kills.violations.is_empty() {
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE

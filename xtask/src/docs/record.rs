@@ -1,0 +1,276 @@
+//! Runs the commands of the tutorials and writes what they print, and the pictures that they draw, into
+//! the documents.
+//!
+//! In a tutorial, `<!-- run -->` stands above a block `sh` that is to be run; the block `text` that follows
+//! shows what it printed. `<!-- run: 6 … 8 -->` shows the first six and the last eight lines. All blocks of
+//! one tutorial run in one folder, which looks like the repository. A picture of the tutorial is replaced
+//! where a command wrote a file of its name.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+use super::documents::resolve;
+use super::markdown;
+use crate::process::{command, prepend, shown};
+
+/// Folder of the tutorials.
+const TUTORIALS: &str = "docs/tutorials";
+
+/// Begins the comment above a block that is run.
+const RUN: &str = "<!-- run";
+
+/// Folder of the pictures that commands of the tutorials draw.
+const PICTURES: &str = "docs/images/tutorials/";
+
+/// Records the tutorials, all or those named.
+///
+/// # Errors
+/// Fails if a command fails; the tutorial is then left as it was.
+pub fn run(root: &Path, trainer: &Path, only: &[String]) -> Result<()> {
+    let mut names: Vec<String> = Vec::new();
+    for entry in std::fs::read_dir(root.join(TUTORIALS)).context("cannot read the tutorials")? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        names.extend(name.strip_suffix(".md").map(str::to_owned));
+    }
+    names.sort();
+    if let Some(unknown) = only.iter().find(|name| !names.contains(name)) {
+        bail!(
+            "there is no tutorial `{unknown}`; expected one of {}",
+            names.join(", ")
+        );
+    }
+    for name in names {
+        if only.is_empty() || only.contains(&name) {
+            record(root, trainer, &name).with_context(|| format!("tutorial {name}"))?;
+        }
+    }
+    Ok(())
+}
+
+fn record(root: &Path, trainer: &Path, name: &str) -> Result<()> {
+    let document = format!("{TUTORIALS}/{name}.md");
+    let text = std::fs::read_to_string(root.join(&document))?;
+    let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
+    let work = folder.path().join("espalier");
+    furnish(root, &work)?;
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let programs = trainer.parent().unwrap_or(Path::new(""));
+    let path = prepend(&[programs], &path)?;
+    let answer = |words: &str| {
+        let mut shell = command("bash");
+        shell.args(["-euo", "pipefail", "-c", words]);
+        shell
+            .current_dir(&work)
+            .env("PATH", &path)
+            .env("COLUMNS", "100");
+        // Caches of the user would change what is printed.
+        shell.env("XDG_CACHE_HOME", folder.path().join("cache"));
+        print_of(&mut shell, &work)
+    };
+    let new = recorded(&text, answer)?;
+    let pictures = drawn(&new, &work)?;
+    std::fs::write(root.join(&document), &new)?;
+    eprintln!("wrote {document}");
+    for (file, picture) in pictures {
+        std::fs::copy(&file, root.join(&picture))
+            .with_context(|| format!("cannot write {picture}"))?;
+        eprintln!("wrote {picture}");
+    }
+    Ok(())
+}
+
+/// Makes a folder that looks like the repository after `git clone`.
+fn furnish(root: &Path, work: &Path) -> Result<()> {
+    std::fs::create_dir(work)?;
+    for entry in std::fs::read_dir(root)? {
+        let name = entry?.file_name();
+        let made = ["target", "logs"].iter().any(|n| name == *n);
+        if !made && !name.to_string_lossy().starts_with('.') {
+            link(&root.join(&name), &work.join(&name))?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(unix)]
+fn link(from: &Path, to: &Path) -> Result<()> {
+    std::os::unix::fs::symlink(from, to).with_context(|| format!("cannot make {}", to.display()))
+}
+
+#[cfg(not(unix))]
+fn link(_: &Path, to: &Path) -> Result<()> {
+    bail!(
+        "cannot make {}: tutorials are recorded on Linux or macOS",
+        to.display()
+    )
+}
+
+/// Returns what a command prints, both streams in their order, without the path of its folder.
+fn print_of(command: &mut std::process::Command, work: &Path) -> Result<String> {
+    eprintln!("$ {}", shown(command));
+    let mut output = tempfile::tempfile()?;
+    let status = command
+        .stdout(output.try_clone()?)
+        .stderr(output.try_clone()?)
+        .status()?;
+    let mut printed = String::new();
+    std::io::Seek::rewind(&mut output)?;
+    std::io::Read::read_to_string(&mut output, &mut printed)?;
+    if !status.success() {
+        bail!("`{}` failed ({status}):\n{printed}", shown(command));
+    }
+    Ok(printed.replace(&format!("{}/", work.display()), ""))
+}
+
+/// A block of commands that is run.
+#[derive(Debug, PartialEq, Eq)]
+struct Block {
+    command: String,
+    /// Bytes in the document of the output below it; `None` if it shows none.
+    output: Option<std::ops::Range<usize>>,
+    /// How many lines are shown of the beginning and the end; `None` for all.
+    shown: Option<(usize, usize)>,
+}
+
+/// Finds the blocks of a tutorial that are run.
+fn blocks(text: &str) -> Result<Vec<Block>> {
+    let mut found = Vec::new();
+    let mut from = 0;
+    while let Some(at) = text[from..].find(RUN).map(|at| from + at) {
+        let rest = &text[at..];
+        let number = text[..at].lines().count() + 1;
+        let (comment, after) = rest
+            .split_once("-->\n```sh\n")
+            .filter(|(comment, _)| !comment.contains('\n'))
+            .with_context(|| format!("line {number}: expected a block `sh` below `{RUN} -->`"))?;
+        let (body, tail) = after
+            .split_once("\n```\n")
+            .with_context(|| format!("line {number}: the block does not end"))?;
+        let end = text.len() - tail.len();
+        let output = tail
+            .strip_prefix("\n```text\n")
+            .and_then(|rest| rest.find("```").map(|length| (rest, length)))
+            .map(|(rest, length)| {
+                let start = text.len() - rest.len();
+                start..start + length
+            });
+        let shown = comment
+            .trim_start_matches(RUN)
+            .trim_start_matches(':')
+            .split_once('…')
+            .map(|(first, last)| -> Result<(usize, usize)> {
+                let number = |n: &str| n.trim().parse().context("expected `run: 6 … 8`");
+                Ok((number(first)?, number(last)?))
+            })
+            .transpose()?;
+        from = output.as_ref().map_or(end, |output| output.end);
+        found.push(Block {
+            command: body.to_owned(),
+            output,
+            shown,
+        });
+    }
+    Ok(found)
+}
+
+/// Returns the tutorial with the outputs that `answer` gives for its commands.
+fn recorded(text: &str, answer: impl Fn(&str) -> Result<String>) -> Result<String> {
+    let mut new = String::with_capacity(text.len());
+    let mut end = 0;
+    for block in blocks(text)? {
+        let printed = answer(&block.command)?;
+        if let Some(output) = block.output {
+            new.push_str(&text[end..output.start]);
+            new.push_str(&excerpt(&printed, block.shown));
+            end = output.end;
+        }
+    }
+    new.push_str(&text[end..]);
+    Ok(new)
+}
+
+fn excerpt(printed: &str, shown: Option<(usize, usize)>) -> String {
+    let lines: Vec<&str> = printed.lines().map(str::trim_end).collect();
+    let all = |lines: &[&str]| {
+        lines
+            .iter()
+            .map(|line| format!("{line}\n"))
+            .collect::<String>()
+    };
+    match shown {
+        Some((first, last)) if first + last < lines.len() => {
+            let (start, end) = (&lines[..first], &lines[lines.len() - last..]);
+            format!("{}…\n{}", all(start), all(end))
+        }
+        _ => all(&lines),
+    }
+}
+
+/// Returns the pictures of a tutorial that its commands drew, each with its path in the repository.
+fn drawn(text: &str, work: &Path) -> Result<Vec<(PathBuf, String)>> {
+    let document = format!("{TUTORIALS}/x.md");
+    let pictures = markdown::links(text)
+        .into_iter()
+        .filter(|link| link.is_image && !link.is_external())
+        .filter_map(|link| resolve(&document, &link.target))
+        .filter(|picture| picture.starts_with(PICTURES));
+    pictures
+        .map(|picture| {
+            let file = work.join(Path::new(&picture).file_name().unwrap_or_default());
+            if !file.is_file() {
+                bail!("no command writes {}, which is shown", file.display());
+            }
+            Ok((file, picture))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    const TUTORIAL: &str = "# T\n\n<!-- run -->\n```sh\necho a\n```\n\n```text\nold\nlines\n```\n\n\
+        ```sh\nnot run\n```\n\n<!-- run: 1 … 1 -->\n```sh\nseq 9\n```\n\n```text\n```\n\n<!-- run -->\n\
+        ```sh\nquiet\n```\nend\n";
+
+    #[test]
+    fn outputs_are_replaced_and_all_else_is_kept() {
+        let answer = |words: &str| {
+            Ok(match words {
+                "echo a" => "a\n".to_owned(),
+                "seq 9" => (1..=9).map(|n| format!("{n}\n")).collect(),
+                other => {
+                    assert_eq!(other, "quiet");
+                    String::new()
+                }
+            })
+        };
+        let new = recorded(TUTORIAL, answer).unwrap();
+        let expected = TUTORIAL
+            .replace("old\nlines\n", "a\n")
+            .replace("```text\n```", "```text\n1\n…\n9\n```");
+        assert_eq!(new, expected);
+        assert_eq!(recorded(&new, answer).unwrap(), new);
+    }
+
+    #[test]
+    fn a_mark_without_a_block_is_named_by_its_line() {
+        let error = blocks("a\n<!-- run -->\n\n```sh\nx\n```\n").unwrap_err();
+        assert!(error.to_string().contains("line 2"), "{error}");
+    }
+
+    #[test]
+    fn the_path_of_the_folder_is_not_recorded() {
+        let dir = tempfile::tempdir().unwrap();
+        let work = dir.path().canonicalize().unwrap();
+        let mut shell = command("bash");
+        shell
+            .args(["-c", "echo to $PWD/logs; echo oops >&2"])
+            .current_dir(&work);
+        assert_eq!(print_of(&mut shell, &work).unwrap(), "to logs\noops\n");
+        let error = print_of(command("bash").args(["-c", "echo bad; exit 3"]), &work);
+        assert!(error.unwrap_err().to_string().contains("bad"));
+    }
+}

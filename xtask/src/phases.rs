@@ -1,0 +1,82 @@
+//! Phases of a long command: each is announced with the time that it usually takes, and all are listed
+//! with the time that they took at the end.
+
+use std::fmt::Write as _;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// A phase that has ended.
+struct Phase {
+    name: String,
+    time: Duration,
+}
+
+/// The phases of this process so far. Installers run them deep inside of other steps, so they are kept
+/// in one place instead of being handed through every function.
+static DONE: Mutex<Vec<Phase>> = Mutex::new(Vec::new());
+
+/// Runs one phase. `usual` says how long it takes on two idle cores, such as `"2 minutes"`.
+pub fn run<T>(name: &str, usual: &str, work: impl FnOnce() -> T) -> T {
+    eprintln!("== {name} (usually {usual})");
+    let start = Instant::now();
+    let result = work();
+    let phase = Phase {
+        name: name.to_owned(),
+        time: start.elapsed(),
+    };
+    DONE.lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .push(phase);
+    result
+}
+
+/// Prints all phases of this process with their times; nothing if there was none.
+pub fn report() {
+    let done = DONE.lock().unwrap_or_else(PoisonError::into_inner);
+    if !done.is_empty() {
+        eprint!("{}", table(&done));
+    }
+}
+
+fn table(done: &[Phase]) -> String {
+    let mut text = String::new();
+    let total = done.iter().map(|phase| phase.time).sum();
+    let rows = done.iter().map(|phase| (phase.name.as_str(), phase.time));
+    for (name, time) in rows.chain([("in all", total)]) {
+        let seconds = time.as_secs_f64().round() as u64;
+        // Writing to a `String` does not fail.
+        let _ = writeln!(text, "{name:<44} {:>4}:{:02}", seconds / 60, seconds % 60);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_minutes_and_seconds_with_their_sum_at_the_end() {
+        let phase = |name: &str, ms| Phase {
+            name: name.to_owned(),
+            time: Duration::from_millis(ms),
+        };
+        let text = table(&[phase("std", 140_400), phase("trunk", 59_600)]);
+        let lines: Vec<Vec<&str>> = text
+            .lines()
+            .map(|line| line.split_whitespace().collect())
+            .collect();
+        assert_eq!(
+            lines,
+            [
+                vec!["std", "2:20"],
+                vec!["trunk", "1:00"],
+                vec!["in", "all", "3:20"]
+            ]
+        );
+    }
+
+    #[test]
+    fn a_phase_returns_what_its_work_returns() {
+        assert_eq!(run("a sum", "no time", || 2 + 2), 4);
+    }
+}
