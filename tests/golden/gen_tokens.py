@@ -4,7 +4,7 @@
 # ///
 """Golden ids of texts with unusual characters: `uv run gen_tokens.py` writes tokens.tsv.
 
-Every text is tokenised by three programs with CLIP's vocabulary (`static/vocab/clip_bpe_merges.txt`):
+Every text is tokenised by three programs with CLIP's vocabulary (`trainer/vocab/clip_bpe_merges.txt`):
 
 - `clip`, `open_clip`: the cleaning of notation 3.4 with ftfy and Python's `html`, the splitting
   pattern with each program's own literal markers;
@@ -24,7 +24,7 @@ from tokenizers import AddedToken, Regex, Tokenizer, normalizers, pre_tokenizers
 from tokenizers.models import BPE
 
 HERE = Path(__file__).parent
-MERGES = HERE.parent.parent / "static" / "vocab" / "clip_bpe_merges.txt"
+MERGES = HERE.parent.parent / "trainer" / "vocab" / "clip_bpe_merges.txt"
 START, END = 49406, 49407
 WORDS = r"'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+"
 MARKERS = {

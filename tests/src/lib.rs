@@ -31,6 +31,8 @@ pub fn trainer_command() -> Command {
                 "--release",
                 "-p",
                 "espalier-trainer",
+                "--bin",
+                "trainer",
                 "--features",
                 "cloud",
                 "--message-format=json",
@@ -52,6 +54,23 @@ pub fn trainer_command() -> Command {
         path.unwrap_or_else(|| panic!("expected an executable from cargo, found none"))
     });
     Command::new(program)
+}
+
+/// Runs a command to its end; returns its exit code and its two outputs.
+///
+/// # Panics
+/// When it cannot be started.
+#[must_use]
+pub fn outcome(command: &mut Command) -> (Option<i32>, String, String) {
+    let output = command
+        .output()
+        .unwrap_or_else(|e| panic!("{}: {e}", command.get_program().display()));
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (
+        output.status.code(),
+        text(&output.stdout),
+        text(&output.stderr),
+    )
 }
 
 /// Runs the trainer to its end.

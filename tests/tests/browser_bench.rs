@@ -165,11 +165,15 @@ fn the_tree_is_walked_by_keys_searched_and_narrowed() {
         "return document.activeElement.getAttribute('aria-level') === '1'",
     );
     assert_eq!(focused(&browser), path[0]);
+    let _ = browser.evaluate("window.rootRow = document.activeElement");
     browser.key("ArrowLeft", false);
     browser.wait_for(
         "a folded tree",
         "return document.querySelectorAll('[data-testid=tree-row]').length === 1",
     );
+    // Keys that are pressed while no row has the focus would be lost.
+    let kept = browser.evaluate("return document.activeElement === window.rootRow");
+    assert_eq!(kept, true, "expected the folded row to keep the focus");
     browser.key("ArrowRight", false);
     browser.wait_for(
         "an unfolded tree",

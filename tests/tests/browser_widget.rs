@@ -113,10 +113,21 @@ fn methods_events_and_attributes_do_what_the_docs_say() {
     agree(&loaded, &native);
     assert_eq!(browser.evaluate("return a.toJSON()"), loaded);
     assert_eq!(browser.evaluate("return a.result"), loaded);
-    // The promise holds the first result; finer captions may have arrived since, with events of
-    // their own.
+    // The promise holds the result that was shown first; finer captions may have arrived since,
+    // with events of their own.
     let results = heard(&browser, "result");
     assert_eq!(results[0]["detail"], first);
+    assert_eq!(results.last().unwrap()["detail"], loaded);
+
+    // Closed and opened again, the element still shows the finer result.
+    let _ = browser.evaluate("a.shadowRoot.querySelector('[part=words]').focus()");
+    browser.key("Escape", false);
+    browser.wait_for(
+        "the poster",
+        "return !a.shadowRoot.querySelector('[part=answer]')",
+    );
+    assert_eq!(browser.evaluate("return a.load()"), loaded);
+    let results = heard(&browser, "result");
     assert_eq!(results.last().unwrap()["detail"], loaded);
 
     // The command line verifies the receipt.

@@ -85,6 +85,8 @@ fn a_resumed_deterministic_run_ends_with_the_bits_of_an_unbroken_one() {
             "--save-frequency",
             "2",
             "--deterministic",
+            "--ema",
+            "0.9",
             "--batch-size",
             batch,
         ];
@@ -100,7 +102,7 @@ fn a_resumed_deterministic_run_ends_with_the_bits_of_an_unbroken_one() {
         assert_eq!(code, Some(0), "{said}");
         assert!(said.contains("resumes after step 2"), "{said}");
         // The file of the optimiser lists the same values in any order.
-        for file in ["model.safetensors", "state.json"] {
+        for file in ["model.safetensors", "ema.safetensors", "state.json"] {
             let bytes = |logs: &Path| {
                 let path = logs.join("a/checkpoints/checkpoint_00000004").join(file);
                 fs::read(path).unwrap()

@@ -14,6 +14,7 @@ fn survives(rounds: u32, seed: u64, task: &[Task], fault: &[Fault]) {
     let options = Options {
         rounds,
         seed,
+        ranks: false,
         task: task.to_vec(),
         fault: fault.to_vec(),
     };

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use clap::Parser;
 use espalier_tests::trainer;
-use espalier_trainer::{cli::Cli, commands};
+use espalier_trainer::{averaged, cli::Cli, commands, model_file};
 use serde_json::Value;
 
 /// Runs a command of the trainer in this process.
@@ -267,4 +267,71 @@ fn an_epoch_of_some_samples_goes_on_where_the_one_before_ended() {
         log.contains("18 steps of 8 samples, 144 samples, 2.88 epochs of 50 samples"),
         "{log}"
     );
+}
+
+#[test]
+fn averages_of_weights_are_those_of_their_definition() {
+    let dir = tempfile::tempdir().unwrap();
+    let logs = dir.path().to_str().unwrap();
+    let more =
+        "--steps 2 --ema 0.9 dataset.synthetic_records=64 train.save_frequency=1 train.keep=3";
+    let more: Vec<&str> = more.split(' ').collect();
+    run(&fit(logs, "a", &more)).unwrap();
+    let folder = dir.path().join("a");
+    let read = |step: u64, file: &str| {
+        let checkpoint = format!("checkpoints/checkpoint_{step:08}");
+        let (_, _, _, tensors) = model_file::read(&folder.join(checkpoint).join(file)).unwrap();
+        tensors.tensors
+    };
+    let (first, second) = (read(1, "ema.safetensors"), read(2, "ema.safetensors"));
+    let (before, after) = (read(1, "model.safetensors"), read(2, "model.safetensors"));
+    // The decay after two steps is 3/12: training has just begun.
+    let (_, _, _, mean) = averaged::read(&folder, 2).unwrap();
+    let mut moved = 0;
+    for (name, average) in &second {
+        for (at, value) in average.data.iter().enumerate() {
+            let [first, before, after] = [&first, &before, &after].map(|all| all[name].data[at]);
+            let expected = first + 0.75 * (after - first);
+            assert!(
+                (value - expected).abs() <= 1e-6,
+                "{name}: {value}, {expected}"
+            );
+            let expected = (before + after) / 2.0;
+            let value = mean.tensors[name].data[at];
+            assert!(
+                (value - expected).abs() <= 1e-6,
+                "{name}: {value}, {expected}"
+            );
+            moved += usize::from(first != after);
+        }
+    }
+    assert!(moved > 1000);
+    // A run is read as its average; without one, as its weights.
+    let file = model_file::weights_file(&folder).unwrap();
+    assert!(file.ends_with("checkpoint_00000002/ema.safetensors"));
+    let error = averaged::read(&folder, 4).unwrap_err().to_string();
+    assert!(
+        error.contains("--average 4") && error.contains("found 2"),
+        "{error}"
+    );
+}
+
+#[test]
+fn the_metrics_of_a_run_are_drawn() {
+    let dir = tempfile::tempdir().unwrap();
+    let logs = dir.path().to_str().unwrap();
+    run(&fit(
+        logs,
+        "a",
+        &["--steps", "3", "--report-to", "jsonl", TAIL[0], TAIL[1]],
+    ))
+    .unwrap();
+    let (folder, out) = (dir.path().join("a"), dir.path().join("run.svg"));
+    assert!(!folder.join("tensorboard").exists());
+    let paths = [&folder, &out].map(|path| path.to_str().unwrap().to_owned());
+    run(&["plot", "run", "--run", &paths[0], "--out", &paths[1]]).unwrap();
+    let figure = std::fs::read_to_string(&out).unwrap();
+    for name in ["loss", "grad norm", "lr", "images per s"] {
+        assert!(figure.contains(&format!(">{name}<")), "{name}");
+    }
 }

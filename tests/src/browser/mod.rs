@@ -5,6 +5,7 @@
 //! the three: open the page, give it a photo, wait for the result.
 
 mod native;
+pub mod package;
 mod page;
 mod pages;
 pub mod paper;

@@ -17,6 +17,8 @@ use super::{Recorder, Seen, Site, WebDriver};
 
 /// How long an answer must stay unchanged: the first may appear before the finer captions arrive.
 const SETTLED: Duration = Duration::from_millis(800);
+/// Time that the browser gets to empty its caches.
+const RELEASED: Duration = Duration::from_millis(500);
 
 /// Time limit of an answer on the CPU engine, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(180);
@@ -280,6 +282,14 @@ impl Browser {
     /// Sends a command of the Chrome DevTools Protocol and returns its result.
     pub fn devtools(&self, command: &str, parameters: &Value) -> Value {
         self.driver.devtools(command, parameters)
+    }
+
+    /// Has Chromium give up what it only caches: decoded images and objects that nothing uses.
+    pub fn release_memory(&self) {
+        let _ = self.devtools("HeapProfiler.collectGarbage", &json!({}));
+        let critical = json!({ "level": "critical" });
+        let _ = self.devtools("Memory.simulatePressureNotification", &critical);
+        sleep(RELEASED);
     }
 
     /// Clicks on the first element of a CSS selector, as a pointer does.

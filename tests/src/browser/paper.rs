@@ -3,7 +3,7 @@
 use espalier_core::caption::CaptionResult;
 use serde_json::Value;
 
-use super::{Browser, Host, Site};
+use super::{Browser, Host, package};
 use crate::photos::{jpeg, landscape};
 
 /// The content security policy of a page that hosts the widget itself.
@@ -13,12 +13,12 @@ pub const STRICT: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eva
 const SCRIPT: &str =
     "<script type=\"module\" src=\"w/widget/espalier-ladder.js\" crossorigin></script>";
 
-/// Writes a paper's page in a sub-folder, `paper/index.html`, with the built site beside it in `w/`
-/// and two photos, `photo.jpg` and `other.jpg`.
+/// Writes a paper's page in a sub-folder, `paper/index.html`, with the widget's npm package beside it in
+/// `w/` and two photos, `photo.jpg` and `other.jpg`.
 #[must_use]
 pub fn paper(policy: &str, body: &str) -> Host {
     let host = Host::new();
-    Site::put_into(&host.path("paper/w"));
+    package::unpack_with_tiny(&host.path("paper/w"));
     host.write("paper/photo.jpg", jpeg(&landscape(640, 480), 1));
     host.write("paper/other.jpg", jpeg(&landscape(300, 420), 1));
     host.page("paper/index.html", policy, SCRIPT, body);

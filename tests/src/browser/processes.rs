@@ -1,4 +1,4 @@
-//! The browser's processes, as reported by Linux: their kind and peak memory.
+//! The browser's processes, as reported by Linux: their kind and memory.
 
 use std::fs;
 use std::path::Path;
@@ -10,6 +10,8 @@ pub struct Process {
     id: u32,
     /// Peak resident memory in bytes.
     pub peak: u64,
+    /// Resident memory in bytes.
+    pub now: u64,
 }
 
 impl Process {
@@ -56,7 +58,8 @@ fn below(profile: &Path, fits: impl Fn(&str) -> bool) -> Vec<Process> {
         .filter(|(id, said)| fits(said) && ancestors(*id).into_iter().any(is_ours))
         .map(|(id, _)| Process {
             id: *id,
-            peak: peak(*id),
+            peak: memory(*id, "VmHWM:"),
+            now: memory(*id, "VmRSS:"),
         })
         .collect()
 }
@@ -73,8 +76,8 @@ fn status(id: u32, field: &str) -> Option<u64> {
     line.split_whitespace().next()?.parse().ok()
 }
 
-fn peak(id: u32) -> u64 {
-    status(id, "VmHWM:").unwrap_or(0) * 1024
+fn memory(id: u32, field: &str) -> u64 {
+    status(id, field).unwrap_or(0) * 1024
 }
 
 /// Returns a process and its ancestors.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use espalier_core::bundle::Manifest;
 use tempfile::TempDir;
+use xtask::files::copy_folder;
 use xtask::serve::Server;
 
 /// The model whose exact answers tests expect. The page loads it with `?model=tiny`.
@@ -49,19 +50,6 @@ impl Site {
             folder,
             _copy: Some(copy),
         }
-    }
-
-    /// Copies the page into the folder of another site, with the model `tiny` as its default, as
-    /// `trainer export --site` does for a page with another model.
-    ///
-    /// # Panics
-    /// When the page has not been built or cannot be copied.
-    pub fn put_into(folder: &Path) {
-        let models = folder.join("models");
-        copy_folder(&dist(), folder)
-            .and_then(|()| fs::remove_dir_all(models.join(DEFAULT)))
-            .and_then(|()| fs::rename(models.join(TINY), models.join(DEFAULT)))
-            .unwrap_or_else(|e| panic!("cannot copy the page: {e}"));
     }
 
     /// Replaces the page's model `name` by the bundle at `from`.
@@ -122,7 +110,11 @@ fn serve(folder: &Path) -> Server {
     Server::start(folder, 0).unwrap_or_else(|e| panic!("cannot serve {}: {e:#}", folder.display()))
 }
 
-fn dist() -> PathBuf {
+/// Returns the folder of the built page.
+///
+/// # Panics
+/// If the page has not been built.
+pub(super) fn dist() -> PathBuf {
     let default = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../dist");
     let folder = std::env::var_os("ESPALIER_DIST").map_or_else(default, PathBuf::from);
     for name in [TINY, DEFAULT] {
@@ -135,18 +127,4 @@ fn dist() -> PathBuf {
         );
     }
     folder
-}
-
-fn copy_folder(from: &Path, to: &Path) -> std::io::Result<()> {
-    fs::create_dir_all(to)?;
-    for entry in fs::read_dir(from)? {
-        let path = entry?.path();
-        let target = to.join(path.file_name().unwrap_or_default());
-        if path.is_dir() {
-            copy_folder(&path, &target)?;
-        } else {
-            fs::copy(&path, &target)?;
-        }
-    }
-    Ok(())
 }

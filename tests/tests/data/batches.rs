@@ -82,7 +82,7 @@ fn a_run_resumed_in_the_middle_continues_with_the_same_batches() {
     let data = mixed(dir.path());
     let unbroken = take(stream(Arc::clone(&data), spec(8), Position::default()), 20);
     for stop in [0, 3, 7, 8, 15] {
-        let from = unbroken[stop].position_after;
+        let from = unbroken[stop].position_after.clone();
         let resumed = take(stream(Arc::clone(&data), spec(8), from), 4);
         for (a, b) in resumed.iter().zip(&unbroken[stop + 1..]) {
             same(a, b);

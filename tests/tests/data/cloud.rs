@@ -7,9 +7,9 @@ use std::process::Command;
 use std::sync::{Arc, OnceLock};
 
 use espalier_tests::object_server::{Answer, ObjectServer};
-use espalier_tests::trainer_command;
+use espalier_tests::{outcome, trainer_command};
 use espalier_trainer::data::records::source::Dataset;
-use espalier_trainer::data::{Cause, DataError, Grit, Position};
+use espalier_trainer::data::{Cause, DataError, Grit, Position, Positions};
 use espalier_trainer::storage::{self, set_cache};
 use tempfile::TempDir;
 
@@ -106,17 +106,17 @@ fn records_batches_and_fingerprint_are_those_from_disk() {
     assert_eq!(local.units(), remote.units());
     assert_eq!(contents(&*local), contents(&*remote));
     assert_eq!(audited(&*local), audited(&*remote));
-    let batches = |data: &Arc<dyn Dataset>, from: Position| {
+    let batches = |data: &Arc<dyn Dataset>, from: Positions| {
         let batches = take(stream(Arc::clone(data), spec(8), from), 12);
         batches
             .into_iter()
             .map(|b| (b.keys, b.captions.ids, b.position_after))
             .collect::<Vec<_>>()
     };
-    let all = batches(&local, Position::default());
-    assert_eq!(all, batches(&remote, Position::default()));
+    let all = batches(&local, Positions::start(1));
+    assert_eq!(all, batches(&remote, Positions::start(1)));
     // A run that was begun on disk goes on from the store at the same record.
-    assert_eq!(batches(&remote, all[4].2)[..7], all[5..]);
+    assert_eq!(batches(&remote, all[4].2.clone())[..7], all[5..]);
 }
 
 #[test]
@@ -290,7 +290,8 @@ fn a_server_without_ranges_is_refused_with_what_to_do() {
 /// Runs `trainer data audit` with the variables of an S3 store and returns its exit code, its output and
 /// its messages.
 fn audit_s3(twin: &Twin, cache: &Path, path: &str) -> (Option<i32>, String, String) {
-    let output = trainer_command()
+    let mut command = trainer_command();
+    command
         .args([
             "data",
             "audit",
@@ -304,15 +305,8 @@ fn audit_s3(twin: &Twin, cache: &Path, path: &str) -> (Option<i32>, String, Stri
         .env("AWS_ENDPOINT", &twin.server.address)
         .env("AWS_ALLOW_HTTP", "true")
         .env("AWS_ACCESS_KEY_ID", "AKIAVISIBLE")
-        .env("AWS_SECRET_ACCESS_KEY", "hunter2")
-        .output()
-        .unwrap();
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (
-        output.status.code(),
-        text(&output.stdout),
-        text(&output.stderr),
-    )
+        .env("AWS_SECRET_ACCESS_KEY", "hunter2");
+    outcome(&mut command)
 }
 
 #[test]

@@ -5,6 +5,7 @@
 
 mod batches;
 mod cloud;
+mod documents;
 mod passes;
 mod reading;
 mod refused;

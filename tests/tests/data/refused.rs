@@ -4,9 +4,13 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::shards::{parquet_columns, rows, tar_of, write_columns, write_packed};
+use crate::shards::{Row, parquet_columns, rows, tar_of, write_columns, write_packed, write_with};
 use crate::support::error_of;
+use espalier_trainer::data::records::picture::Picture;
 use espalier_trainer::data::{Cause, Dataset};
+use parquet::basic::Encoding;
+use parquet::file::properties::WriterProperties;
+use parquet::schema::types::ColumnPath;
 
 #[test]
 fn a_renamed_column_is_refused_with_expected_and_found() {
@@ -109,7 +113,7 @@ fn a_small_file_that_claims_to_be_huge_is_refused_before_it_is_unpacked() {
 }
 
 #[test]
-fn a_parquet_file_on_which_the_library_panics_is_a_damaged_shard() {
+fn a_parquet_file_on_which_the_library_would_panic_is_a_damaged_shard() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("damaged.parquet");
     let stored = "fuzz/corpus/shards/levels-shorter-than-rows.parquet";
@@ -122,28 +126,67 @@ fn a_parquet_file_on_which_the_library_panics_is_a_damaged_shard() {
     assert_eq!(broken.fault.cause, Cause::ShardDamaged);
     let detail = &broken.fault.detail;
     assert!(
-        detail.starts_with("the reader of parquet failed: "),
+        detail.starts_with("page at byte 292: expected compressed_page_size"),
         "{detail}"
     );
 }
 
 #[test]
-fn a_small_file_that_repeats_a_long_value_is_refused_while_it_is_loaded() {
+fn a_long_value_that_every_row_repeats_is_kept_once() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("repeated.parquet");
     let mut rows = rows(0..160);
     for row in &mut rows {
-        // Too few bytes for the check of what the footer claims: one value in the dictionary.
+        // One value in the dictionary: a file below 1 MiB, 80 MiB if each row had a copy.
         row.picture = vec![7; 1 << 19];
     }
     write_columns(&path, parquet_columns(&rows), rows.len());
     assert!(fs::metadata(&path).unwrap().len() < 1 << 20);
     let data = crate::support::open(&[&path]).unwrap();
+    let records = data.load(0).unwrap();
+    for row in [0, 159] {
+        let record = records.read(row).unwrap();
+        assert!(matches!(record.picture, Picture::Encoded(bytes) if bytes == vec![7; 1 << 19]));
+    }
+}
+
+/// Writes rows with a changed column, and returns why loading them is refused.
+fn refusal_of(rows: &[Row], properties: WriterProperties) -> String {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("burst.parquet");
+    write_with(&path, parquet_columns(rows), properties);
+    assert!(fs::metadata(&path).unwrap().len() < 1 << 20);
+    let data = crate::support::open(&[&path]).unwrap();
     let broken = data.load(0).err().unwrap();
     assert_eq!(broken.fault.cause, Cause::ShardDamaged);
-    let detail = &broken.fault.detail;
     assert!(
-        detail.starts_with("expected at most 67108864 bytes"),
-        "{detail}"
+        broken.fault.detail.starts_with("page at byte "),
+        "{}",
+        broken.fault.detail
     );
+    broken.fault.detail
+}
+
+#[test]
+fn a_small_file_that_repeats_an_entry_of_a_list_is_refused_before_it_is_unpacked() {
+    let mut rows = rows(0..2);
+    rows[1].noun_chunks = vec![vec![0.5; 10_000_000]];
+    let detail = refusal_of(&rows, WriterProperties::builder().build());
+    assert!(detail.contains("more entries in its row group"), "{detail}");
+}
+
+#[test]
+fn a_small_file_whose_texts_share_a_long_beginning_is_refused_before_it_is_unpacked() {
+    let mut rows = rows(0..2000);
+    let beginning = "a".repeat(60_000);
+    for (at, row) in rows.iter_mut().enumerate() {
+        row.caption = format!("{beginning}{at}");
+    }
+    let caption = || ColumnPath::from("caption");
+    let properties = WriterProperties::builder()
+        .set_column_dictionary_enabled(caption(), false)
+        .set_column_encoding(caption(), Encoding::DELTA_BYTE_ARRAY)
+        .build();
+    let detail = refusal_of(&rows, properties);
+    assert!(detail.contains("more bytes after unpacking"), "{detail}");
 }

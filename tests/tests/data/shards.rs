@@ -134,7 +134,8 @@ pub fn write_packed(path: &Path, columns: Vec<(&str, ArrayRef)>) {
     write_with(path, columns, properties.build());
 }
 
-fn write_with(path: &Path, columns: Vec<(&str, ArrayRef)>, properties: WriterProperties) {
+/// Writes columns as a writer with these properties does.
+pub fn write_with(path: &Path, columns: Vec<(&str, ArrayRef)>, properties: WriterProperties) {
     let fields: Vec<Field> = columns
         .iter()
         .map(|(n, a)| Field::new(*n, a.data_type().clone(), true))

@@ -7,7 +7,7 @@ use espalier_core::input::Tokenizer;
 use espalier_trainer::data::records::order::ShuffleBudget;
 use espalier_trainer::data::records::source::{Dataset, Record};
 use espalier_trainer::data::tools::audit::{AuditReport, audit};
-use espalier_trainer::data::{Batch, BatchSpec, BatchStream, Cause, DataError, Grit, Position};
+use espalier_trainer::data::{Batch, BatchSpec, BatchStream, Cause, DataError, Grit, Positions};
 
 pub fn open(paths: &[&Path]) -> Result<Grit, DataError> {
     Grit::open(&paths.iter().map(PathBuf::from).collect::<Vec<_>>())
@@ -45,7 +45,7 @@ pub fn spec(batch_size: usize) -> BatchSpec {
     }
 }
 
-pub fn stream(data: Arc<dyn Dataset>, spec: BatchSpec, from: Position) -> BatchStream {
+pub fn stream(data: Arc<dyn Dataset>, spec: BatchSpec, from: impl Into<Positions>) -> BatchStream {
     BatchStream::start(data, tokenizer(), spec, from).unwrap()
 }
 

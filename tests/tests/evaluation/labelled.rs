@@ -81,6 +81,28 @@ fn classes_that_no_picture_has_are_said_and_chosen_from() {
 }
 
 #[test]
+fn a_label_may_have_its_name_as_its_id() {
+    let bench = folders(["red house", "green house", "blue house"]);
+    let rows =
+        ["red house", "green house", "blue house"].map(|name| format!("{name}\t{name}\tn1\t1\n"));
+    let tree = format!(
+        "synset\tnames\thypernyms\tlabelled\nn1\thouse\t\t0\n{}",
+        rows.concat()
+    );
+    bench.write("tree.tsv", &tree);
+    let (data, tree) = (bench.text("data"), bench.text("tree.tsv"));
+    let args = ["--task", "zero-shot", "--data", &data, "--taxonomy", &tree];
+    let found = records(&eval(&args));
+    assert_eq!(
+        found[0]["metrics"]["chance"]
+            .as_f64()
+            .map(|c| (3.0 * c).round()),
+        Some(1.0),
+        "{found:?}"
+    );
+}
+
+#[test]
 fn an_edge_list_is_a_taxonomy_once_its_nodes_have_names() {
     let bench = folders(["n1", "n2", "n3"]);
     bench.write("isa.txt", "r a\na n1\na n2\nr n3\n");

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use espalier_core::bundle::sha256_hex;
-use espalier_tests::trainer_command;
+use espalier_tests::{outcome, trainer_command};
 
 use crate::support::golden;
 
@@ -382,4 +382,106 @@ fn a_response_without_an_end_is_cut_at_the_length_that_the_hub_lists() {
     assert!(!cached(home.path(), WEIGHTS).exists());
     let part = cached(home.path(), "model.safetensors.incomplete");
     assert!(!part.exists() || part.metadata().unwrap().len() <= size as u64 + 1);
+}
+
+/// Runs the trainer with the caches in `home`.
+fn with_caches(hub: &FakeHub, home: &Path, args: &[&str]) -> (Option<i32>, String, String) {
+    let mut command = trainer_command();
+    command
+        .args(args)
+        .env("HF_HOME", home.join("hf"))
+        .env("XDG_CACHE_HOME", home)
+        .env("HF_ENDPOINT", &hub.endpoint);
+    outcome(&mut command)
+}
+
+#[test]
+fn a_model_of_the_hub_is_named_like_any_other_and_kept() {
+    let (hub, home) = (FakeHub::start(Line::Whole), tempfile::tempdir().unwrap());
+    let texts = home.path().join("texts.txt");
+    std::fs::write(&texts, "a cat\n").unwrap();
+    let embed = |name: &str, flags: &[&str]| {
+        let out = home.path().join("out.safetensors");
+        let paths = [&texts, &out].map(|path| path.to_string_lossy().into_owned());
+        let args = [
+            "embed", "--model", name, "--texts", &paths[0], "--out", &paths[1],
+        ];
+        with_caches(&hub, home.path(), &[&args, flags].concat())
+    };
+    let (code, _, said) = embed("hf-hub:org/name", &["--offline"]);
+    assert_eq!(code, Some(2), "{said}");
+    let (code, _, said) = embed("hf-hub:org/name", &[]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("converted and kept"), "{said}");
+    let (code, _, said) = embed("hf-hub:org/name", &[]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(!said.contains("converted"), "{said}");
+    assert_eq!(hub.asked_for_weights(), [0]);
+    let (code, _, said) = embed("hf-hub:org/name", &["--offline"]);
+    assert_eq!(code, Some(0), "{said}");
+    // The converted model is enough, whether the hub's cache and the hub are there or not.
+    std::fs::remove_dir_all(home.path().join("hf")).unwrap();
+    let (code, _, said) = embed("hf-hub:org/name", &["--offline"]);
+    assert_eq!(code, Some(0), "{said}");
+
+    let (code, listed, said) = with_caches(&hub, home.path(), &["models", "--json"]);
+    assert_eq!(code, Some(0), "{said}");
+    let listed: serde_json::Value = serde_json::from_str(&listed).unwrap();
+    assert_eq!(listed["cache"][0]["name"], "hf-hub:org/name");
+    assert_eq!(listed["cache"][0]["files"], "hf-hub:org/name@abc123");
+    let models = listed["models"].as_array().unwrap();
+    assert!(
+        models
+            .iter()
+            .any(|model| model["name"] == "clip-vit-b32" && model["here"] == false)
+    );
+    let (code, _, said) = with_caches(&hub, home.path(), &["models", "remove", "hf-hub:org/name"]);
+    assert_eq!(code, Some(0), "{said}");
+    let (code, _, said) = embed("hf-hub:org/name", &["--offline"]);
+    assert_eq!(code, Some(2), "{said}");
+}
+
+#[test]
+fn a_folder_of_another_program_is_converted_once() {
+    let (hub, home) = (FakeHub::start(Line::Whole), tempfile::tempdir().unwrap());
+    let texts = home.path().join("texts.txt");
+    std::fs::write(&texts, "a cat\n").unwrap();
+    let source = golden("hf").to_string_lossy().into_owned();
+    let names = [
+        source.clone(),
+        format!("local-dir:{source}"),
+        format!("{source}/{WEIGHTS}"),
+    ];
+    for (at, name) in names.iter().enumerate() {
+        let out = home.path().join("out.safetensors");
+        let paths = [&texts, &out].map(|path| path.to_string_lossy().into_owned());
+        let args = [
+            "embed", "--model", name, "--texts", &paths[0], "--out", &paths[1],
+        ];
+        let (code, _, said) = with_caches(&hub, home.path(), &args);
+        assert_eq!(code, Some(0), "{name}: {said}");
+        assert_eq!(
+            said.contains("converted and kept"),
+            at == 0,
+            "{name}: {said}"
+        );
+    }
+    assert!(hub.asked.lock().unwrap().is_empty());
+}
+
+#[test]
+fn a_name_that_means_nothing_is_answered_with_all_that_do() {
+    let (hub, home) = (FakeHub::start(Line::Whole), tempfile::tempdir().unwrap());
+    let args = ["caption", "--model", "clip-vit-b23", "photo.jpg"];
+    let (code, _, said) = with_caches(&hub, home.path(), &args);
+    assert_eq!(code, Some(2), "{said}");
+    for form in [
+        "bundle",
+        "hf-hub:org/name",
+        "local-dir:PATH",
+        "default",
+        "clip-vit-b32",
+    ] {
+        assert!(said.contains(form), "{said}");
+    }
 }

@@ -6,6 +6,7 @@
 mod adding;
 mod citations;
 mod imports;
+mod packages;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -14,12 +15,14 @@ use std::process::Command;
 use cargo_metadata::{Dependency, DependencyKind, Metadata, MetadataCommand};
 
 use imports::Imports;
+use xtask::docs::markdown::links;
 
 /// For each package of the workspace, the others that it may depend on, in tests too.
-const ARROWS: [(&str, &[&str]); 8] = [
+const ARROWS: [(&str, &[&str]); 9] = [
     ("espalier-kernels", &[]),
     ("espalier-core", &["espalier-kernels"]),
     ("espalier-trainer", &["espalier-core", "espalier-kernels"]),
+    ("espalier-python", &["espalier-core", "espalier-trainer"]),
     ("espalier-web", &["espalier-core"]),
     (
         "espalier-tests",
@@ -198,6 +201,7 @@ fn files_and_folders_import_one_another_in_one_direction() {
     for package in [
         "core",
         "core/kernels",
+        "python",
         "trainer",
         "web",
         "tests/fuzz",
@@ -254,7 +258,7 @@ fn what_comments_cite_of_the_notation_is_there() {
     let available = citations::available(&notation);
     let mut missing = BTreeSet::new();
     let mut citations = 0;
-    for package in ["core", "trainer", "web", "xtask", "tests"] {
+    for package in ["core", "python", "trainer", "web", "xtask", "tests"] {
         for file in imports::rust_files(&root.join(package)) {
             // Its citations are examples for this test.
             if file.ends_with("layering/citations.rs") {
@@ -356,12 +360,12 @@ fn named_files(text: &str, root: &Path) -> BTreeSet<String> {
         .skip(1)
         .step_by(2)
         .filter(|word| is_repository_path(word, root));
-    let links = prose
-        .split("](")
-        .skip(1)
-        .filter_map(|rest| rest.split([')', '#', ' ']).next())
-        .filter(|target| !target.is_empty() && !target.contains(':'));
-    quoted.chain(links).map(str::to_owned).collect()
+    let links = links(text)
+        .into_iter()
+        .filter(|link| !link.is_external())
+        .filter_map(|link| link.target.split('#').next().map(str::to_owned))
+        .filter(|target| !target.is_empty());
+    quoted.map(str::to_owned).chain(links).collect()
 }
 
 fn without_fences(text: &str) -> String {

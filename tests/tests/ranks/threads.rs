@@ -184,6 +184,9 @@ fn two_ranks_train_with_every_option_to_the_bits_of_one_process() {
         &clip,
         &["train.lock_image=true", "train.keep_features=false"],
     );
+    let in_lanes = ["dataset.lanes=2", "dataset.synthetic_records=600"];
+    same_bits(&hycoclip, &in_lanes);
+    same_bits(&on_images("parts"), &in_lanes);
     let labels = ["loss.labels=1", "loss.order=1", "loss.outliers=1"];
     same_bits(&hycoclip, &labels);
 }
@@ -267,6 +270,32 @@ fn a_run_is_resumed_with_another_number_of_ranks() {
     };
     assert_eq!(positions("whole"), positions("a"));
     assert_eq!(positions("a").len(), 6);
+}
+
+#[test]
+fn a_run_in_lanes_is_resumed_with_another_number_of_ranks() {
+    let dir = tempfile::tempdir().unwrap();
+    let more = [
+        "dataset.lanes=3",
+        "dataset.synthetic_records=800",
+        "train.steps=4",
+        "train.save_frequency=2",
+        "train.keep=3",
+    ];
+    let config = config(dir.path(), &on_images("clip"), &more);
+    let config = from(&config, &start(&config, dir.path()));
+    let (whole, loss) = train(&config, dir.path(), "whole", None, Rc::new(Single));
+    on_ranks(3, |ranks| train(&config, dir.path(), "a", None, ranks));
+    let from = Some(checkpoint::path(&dir.path().join("a"), 2));
+    let resumed = on_ranks(2, |ranks| {
+        train(&config, dir.path(), "a", from.clone(), ranks)
+    });
+    for (_, found) in &resumed {
+        assert!((found - loss).abs() < 1e-5, "{found}, expected {loss}");
+    }
+    let state = |checkpoint: &Path| std::fs::read_to_string(checkpoint.join("state.json")).unwrap();
+    assert_eq!(state(&whole), state(&resumed[0].0));
+    assert_eq!(state(&whole).matches("\"epoch\"").count(), 3);
 }
 
 #[test]

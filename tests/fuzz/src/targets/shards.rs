@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::path::PathBuf;
 
-use espalier_trainer::data::formats::{arrays, grit::Grit};
+use espalier_trainer::data::formats::{arrays, class_tars, grit::Grit};
 use tar::{Builder, Header};
 
 use crate::input_files::InputFiles;
@@ -36,14 +36,19 @@ const ARRAYS: [(&str, &[Named]); 4] = [
     ),
 ];
 
+/// A tar of labelled images, and the names of the classes beside it.
+const CLASSES: &str = "classes/x.tar";
+const CLASS_NAMES: Named = ("classes/classnames.txt", b"cat\ndog\n");
+
 /// Bytes of a block of a tar.
 const BLOCK: usize = 512;
 
 thread_local! {
     static FILES: InputFiles = {
         let arrays = ARRAYS.iter().map(|(name, _)| *name);
-        let names: Vec<&str> = ["x.tar", "x.parquet"].into_iter().chain(arrays).collect();
-        let others: Vec<Named> = ARRAYS.iter().flat_map(|(_, others)| *others).copied().collect();
+        let names: Vec<&str> = ["x.tar", "x.parquet", CLASSES].into_iter().chain(arrays).collect();
+        let others = ARRAYS.iter().flat_map(|(_, others)| *others).copied();
+        let others: Vec<Named> = others.chain([CLASS_NAMES]).collect();
         InputFiles::new(&names, &others)
     };
 }
@@ -58,7 +63,7 @@ pub fn run(input: &[u8]) {
         files.write(input);
         if input.trim_ascii_start().starts_with(b"{") {
             files.write(&tar_around(input));
-            return read_shard(files.path("x.tar"));
+            return read_tar(files);
         }
         for (name, _) in ARRAYS {
             let path = files.path(name);
@@ -68,12 +73,23 @@ pub fn run(input: &[u8]) {
             }
         }
         read_shard(files.path("x.parquet"));
-        read_shard(files.path("x.tar"));
+        read_tar(files);
         if let Cow::Owned(tar) = with_checksums(input) {
             files.write(&tar);
-            read_shard(files.path("x.tar"));
+            read_tar(files);
         }
     });
+}
+
+/// Reads a tar of captions, and one of labelled images.
+fn read_tar(files: &InputFiles) {
+    read_shard(files.path("x.tar"));
+    let classes = files.path(CLASSES);
+    if class_tars::matches(&classes)
+        && let Ok(table) = class_tars::open(&[classes])
+    {
+        check(&table);
+    }
 }
 
 fn read_shard(path: PathBuf) {
