@@ -262,14 +262,7 @@ impl Browser {
     pub fn try_again(&self, photo: &Path) -> Outcome {
         let bytes = std::fs::read(photo).unwrap_or_else(|e| panic!("{}: {e}", photo.display()));
         self.forget_error();
-        let retry = "[data-testid=retry]";
-        let button = self.driver.find(retry);
-        // Scrolls at once: a click does not wait for the end of a smooth scroll.
-        let _ = self.driver.evaluate(&format!(
-            "document.querySelector('{retry}')\
-             .scrollIntoView({{ block: 'center', behavior: 'instant' }})"
-        ));
-        self.driver.click(&button);
+        self.press("[data-testid=retry]");
         self.outcome(&sha256_hex(&bytes))
     }
 
@@ -292,8 +285,8 @@ impl Browser {
         sleep(RELEASED);
     }
 
-    /// Clicks on the first element of a CSS selector, as a pointer does.
-    pub fn click(&self, selector: &str) {
+    /// Clicks on the first element of a CSS selector, as a pointer does. It has to be in view.
+    pub(super) fn click(&self, selector: &str) {
         let element = self.driver.find(selector);
         self.driver.click(&element);
     }

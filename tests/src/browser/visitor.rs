@@ -6,6 +6,11 @@ use serde_json::json;
 
 use super::Browser;
 
+/// Time between two looks at the place of an element.
+const RESTING_STEP_MS: u32 = 30;
+/// Number of looks until an element counts as never at rest: 12 s.
+const RESTING_STEPS: u32 = 400;
+
 /// An accessibility violation that axe-core found.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Barrier {
@@ -46,13 +51,34 @@ impl Browser {
             .to_owned()
     }
 
-    /// Scrolls the first element of a CSS selector into view and presses it.
+    /// Scrolls the first element of a CSS selector into view and presses it once it rests there: a
+    /// page that still scrolls, or whose content still moves, would carry it away from the pointer.
+    ///
+    /// # Panics
+    /// If it does not come to rest in view.
     pub fn press(&self, selector: &str) {
-        let quoted = json!(selector);
-        let _ = self.evaluate(&format!(
-            "document.querySelector({quoted})\
-             ?.scrollIntoView({{ block: 'center', behavior: 'instant' }})"
+        let rested = self.evaluate(&format!(
+            "const selector = {}, steps = {RESTING_STEPS};\
+             return new Promise((done) => {{\
+               let before = null, still = 0;\
+               const look = (left) => {{\
+                 const element = document.querySelector(selector);\
+                 if (!element || left === 0) {{ done(false); return; }}\
+                 const {{ top, height }} = element.getBoundingClientRect();\
+                 const middle = top + height / 2;\
+                 still = top === before ? still + 1 : 0;\
+                 before = top;\
+                 if (middle < 0 || middle > innerHeight || left === steps) {{\
+                   element.scrollIntoView({{ block: 'center', behavior: 'instant' }});\
+                   still = 0;\
+                 }} else if (still > 2) {{ done(true); return; }}\
+                 setTimeout(look, {RESTING_STEP_MS}, left - 1);\
+               }};\
+               look(steps);\
+             }})",
+            json!(selector)
         ));
+        assert_eq!(rested, true, "{selector} does not come to rest in view");
         self.click(selector);
     }
 
