@@ -1,22 +1,20 @@
 //! One lane of the data: draws its samples of each batch in the order of its epochs.
 
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
-use std::thread::{Builder, JoinHandle};
 
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
-use crate::config::Needs;
 use crate::data::batches::batch_spec::BatchSpec;
-use crate::data::formats::companions::Companions;
 use crate::data::records::error::{DataError, Result};
-use crate::data::records::fault::{Broken, BrokenCounts};
-use crate::data::records::order::{EpochOrder, Group, Position, Slot};
+use crate::data::records::fault::BrokenCounts;
+use crate::data::records::order::{EpochOrder, Position};
 use crate::data::records::random::{Purpose, Random};
-use crate::data::records::source::{Dataset, Record, Records};
-use crate::data::sampling::draw::{Detail, DrawResult, Sample, companion, draw};
+use crate::data::records::source::Dataset;
+use crate::data::sampling::draw::{Detail, DrawResult, Sample};
+use crate::data::sampling::open_group::{Ahead, Drawing, OpenGroup};
 
 /// Broken records are checked against the limit once this many were seen, and at the end of an
 /// epoch.
@@ -33,7 +31,8 @@ pub(super) struct Progress {
     /// Whether this epoch was read from its first record.
     whole_epoch: bool,
     samples_in_epoch: u64,
-    batches_in_epoch: u64,
+    /// Whether this epoch has filled a batch.
+    has_batch: bool,
     /// Records since the last usable one.
     unusable_in_a_row: u64,
 }
@@ -46,7 +45,7 @@ impl Progress {
             counts: BrokenCounts::default(),
             whole_epoch: position.index == 0,
             samples_in_epoch: 0,
-            batches_in_epoch: 0,
+            has_batch: false,
             unusable_in_a_row: 0,
         }
     }
@@ -66,46 +65,6 @@ pub(super) struct Shared {
     pub(super) spec: BatchSpec,
     pub(super) pool: ThreadPool,
     pub(super) stop: Arc<AtomicBool>,
-}
-
-/// A record, or why it cannot be used.
-type RecordResult = std::result::Result<Record, Broken>;
-
-/// A unit, loaded by the first worker that needs it.
-type Loaded = OnceLock<Result<Box<dyn Records>, Broken>>;
-
-/// The group of units currently being read.
-struct OpenGroup {
-    number: usize,
-    slots: Vec<Slot>,
-    units: Vec<Loaded>,
-    /// Boxes by label, where the method trains on boxes of other images.
-    companions: Companions,
-}
-
-impl OpenGroup {
-    /// Reads a record of the group; its unit is loaded when its first record is read.
-    fn read(&self, slot: Slot, group: &Group, dataset: &dyn Dataset) -> RecordResult {
-        let member = slot.member as usize;
-        let load = || dataset.load(group.units[member] as usize);
-        match self.units[member].get_or_init(load) {
-            Ok(records) => records.read(slot.row as usize),
-            Err(broken) => Err(broken.clone()),
-        }
-    }
-}
-
-/// The thread that fetches the units of the next group; it has ended when this is dropped.
-#[derive(Default)]
-struct Ahead(Option<JoinHandle<()>>);
-
-impl Drop for Ahead {
-    fn drop(&mut self) {
-        if let Some(thread) = self.0.take() {
-            // A unit that could not be fetched is fetched when it is read.
-            let _ = thread.join();
-        }
-    }
 }
 
 /// Draws the samples of one lane.
@@ -178,7 +137,7 @@ impl Lane {
             self.advance(&counts, drawn.samples.len() - known, &shared.spec)?;
             drawn.skipped.merge(&counts);
         }
-        self.progress.batches_in_epoch += 1;
+        self.progress.has_batch = true;
         Ok(Some(drawn))
     }
 
@@ -252,10 +211,12 @@ impl Lane {
         let first = (self.progress.position.index - group.first) as usize;
         let slots = &open.slots[first..open.slots.len().min(first + limit)];
         let drawing = Drawing {
-            lane: self,
             open,
             group,
+            dataset: &*self.dataset,
             spec: &shared.spec,
+            seed: self.seed,
+            position: self.progress.position,
         };
         let Some(own) = own else {
             let draw_whole = |slot| drawing.draw(slot, Detail::Whole);
@@ -301,40 +262,15 @@ impl Lane {
         }
         // Drops the old group first, so that only one group is in memory at a time.
         self.group = None;
-        let (group, dataset) = (self.order.group(number), &*self.dataset);
-        let mut open = OpenGroup {
-            number,
-            slots: self.order.slots(number, dataset),
-            units: group.units.iter().map(|_| Loaded::new()).collect(),
-            companions: Companions::default(),
-        };
-        if shared.spec.needs == Needs::Parts && shared.spec.cross_image > 0 {
-            let read = |slot: &Slot| (*slot, open.read(*slot, group, dataset));
-            let all = || open.slots.par_iter().map(read).collect::<Vec<_>>();
-            open.companions = Companions::of(shared.pool.install(all).into_iter());
-        }
+        let Shared { spec, pool, stop } = shared;
+        let open = OpenGroup::open(number, &self.order, &*self.dataset, spec, pool);
         self.group = Some(open);
         // Waits for the units of this group, nearly all of which its first batch needs.
         self.ahead = Ahead::default();
-        self.ahead = self.prefetch_after(number, &shared.stop);
-    }
-
-    /// Starts to fetch the units of the group after group `number`.
-    fn prefetch_after(&self, number: usize, stop: &Arc<AtomicBool>) -> Ahead {
         let group = self.order.group(number);
-        let Some(next) = self.order.group_of(group.first + group.records) else {
-            return Ahead::default();
-        };
-        let units = self.order.group(next).units.clone();
-        let (dataset, stop) = (Arc::clone(&self.dataset), Arc::clone(stop));
-        let fetch = move || {
-            let going_on = |_: &u32| !stop.load(Ordering::Relaxed);
-            for unit in units.into_iter().take_while(going_on) {
-                dataset.prefetch(unit as usize);
-            }
-        };
-        // Without the thread, the units are fetched when they are read.
-        Ahead(Builder::new().name("data-ahead".into()).spawn(fetch).ok())
+        if let Some(next) = self.order.group_of(group.first + group.records) {
+            self.ahead = Ahead::fetch(self.order.group(next), &self.dataset, stop);
+        }
     }
 
     fn end_epoch(&mut self, spec: &BatchSpec) -> Result<()> {
@@ -343,7 +279,7 @@ impl Lane {
         if progress.counts.seen >= MIN_RECORDS_FOR_CHECK.min(self.order.records()) {
             self.check_broken(spec)?;
         }
-        if progress.whole_epoch && progress.batches_in_epoch == 0 {
+        if progress.whole_epoch && !progress.has_batch {
             return Err(self.too_few());
         }
         let epoch = progress.position.epoch + 1;
@@ -354,7 +290,7 @@ impl Lane {
         progress.position = Position { epoch, index: 0 };
         progress.whole_epoch = true;
         progress.samples_in_epoch = 0;
-        progress.batches_in_epoch = 0;
+        progress.has_batch = false;
         Ok(())
     }
 
@@ -377,33 +313,5 @@ impl Lane {
     }
 }
 
-/// Draws records of an open group.
-struct Drawing<'a> {
-    lane: &'a Lane,
-    open: &'a OpenGroup,
-    group: &'a Group,
-    spec: &'a BatchSpec,
-}
-
-impl Drawing<'_> {
-    /// Draws the record in a slot, `offset` records after the position of the lane; also returns the
-    /// index of its unit.
-    fn draw(&self, (offset, slot): (usize, &Slot), detail: Detail) -> (u32, DrawResult) {
-        let read = |slot| self.open.read(slot, self.group, &*self.lane.dataset);
-        let position = self.lane.progress.position;
-        let index = position.index + offset as u64;
-        let mut random = Random::new(self.lane.seed, Purpose::Sample, position.epoch, index);
-        let mut outcome = draw(read(*slot), self.spec, &mut random, detail);
-        if let DrawResult::Sample(sample) = &mut outcome {
-            for part in &sample.parts {
-                let limit = self.spec.cross_image;
-                let companions = &self.open.companions;
-                for other in companions.pick(&part.label, *slot, limit, &mut random) {
-                    let part = companion(read(other.slot), other.box_index, self.spec, &mut random);
-                    sample.companions.extend(part);
-                }
-            }
-        }
-        (self.group.units[slot.member as usize], outcome)
-    }
-}
+#[cfg(test)]
+mod tests;

@@ -5,6 +5,7 @@ pub mod crops;
 pub(crate) mod draw;
 pub mod eval_set;
 mod lane;
+mod open_group;
 pub(crate) mod outliers;
 pub(crate) mod pack;
 mod producer;
