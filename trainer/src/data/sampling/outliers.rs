@@ -107,6 +107,8 @@ pub(crate) fn tree_prior(taxonomy: &Taxonomy) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
+    use espalier_core::bundle::sha256_hex;
+
     use super::*;
 
     fn drawn(index: u64) -> Pictures {
@@ -141,6 +143,15 @@ mod tests {
         );
         assert!(least(&roughness) < 0.5 && most(&roughness) > 60.0);
         assert!(least(&light) < 40.0 && most(&light) > 215.0);
+    }
+
+    /// Models are trained on features of the pool that were computed once, so the pool may not change.
+    #[test]
+    fn the_pool_is_that_of_the_first_release() {
+        let bytes: Vec<u8> = (0..40)
+            .flat_map(|index| pool_image(24, index).into_raw())
+            .collect();
+        assert_eq!(sha256_hex(&bytes)[..16], *"7123101b5584fab0");
     }
 
     #[test]
