@@ -108,6 +108,7 @@ pub(crate) fn tree_prior(taxonomy: &Taxonomy) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use espalier_core::bundle::sha256_hex;
+    use half::f16;
 
     use super::*;
 
@@ -152,6 +153,19 @@ mod tests {
             .flat_map(|index| pool_image(24, index).into_raw())
             .collect();
         assert_eq!(sha256_hex(&bytes)[..16], *"7123101b5584fab0");
+    }
+
+    #[test]
+    fn features_are_drawn_from_the_whole_pool() {
+        let mut pool = FeatureRows::new(1);
+        pool.push((0_u8..3).map(|row| f16::from_f32(f32::from(row))).collect());
+        let mut random = Random::new(7, Purpose::Outliers, 0, 0);
+        let drawn = draw_pool_features(&pool, 100 * SAMPLES_PER_OUTLIER + 1, &mut random);
+        assert_eq!((drawn.count, drawn.width), (101, 1));
+        for row in [0.0, 1.0, 2.0] {
+            let times = drawn.values.iter().filter(|value| **value == row).count();
+            assert!((20..48).contains(&times), "{row}: {times}");
+        }
     }
 
     #[test]
