@@ -5,6 +5,7 @@
 
 mod batches;
 mod cloud;
+mod cloud_commands;
 mod documents;
 mod passes;
 mod reading;
@@ -14,3 +15,4 @@ mod shared;
 mod skipped;
 mod stops;
 mod support;
+mod twin;
