@@ -7,7 +7,7 @@ mod outcomes;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
@@ -15,7 +15,7 @@ use clap::Args;
 use serde::Deserialize;
 
 use crate::paths;
-use crate::process::command;
+use crate::process::{self, command};
 use crate::setup::cargo_tool::CargoTool;
 use outcomes::{Outcomes, table};
 
@@ -24,6 +24,17 @@ const SETTINGS: &str = "tests/mutants.toml";
 
 /// Smallest share of the mutants that tests must catch.
 const MIN_CAUGHT: f64 = 0.9;
+
+/// Arguments of `cargo-mutants` for tests that were run before. The limits, in seconds, end a change
+/// that makes a test run forever; otherwise the first run decides them.
+const SKIP_FIRST_RUN: &[&str] = &[
+    "--baseline",
+    "skip",
+    "--timeout",
+    "300",
+    "--build-timeout",
+    "1800",
+];
 
 /// What to run.
 #[derive(Args, Clone, Debug)]
@@ -71,6 +82,37 @@ impl Package {
         all.flat_map(|package| ["--test-package", package])
             .collect()
     }
+
+    /// Runs the tests without a change where other packages' tests take part, which `cargo-mutants`
+    /// leaves out of its own first run. Returns arguments that make it skip that run.
+    ///
+    /// # Errors
+    /// If a test fails.
+    fn first_run(&self, name: &str, folder: &Path, root: &Path) -> Result<&'static [&'static str]> {
+        if self.with_tests_of.is_empty() {
+            return Ok(&[]);
+        }
+        let packages = std::iter::once(name).chain(self.with_tests_of.iter().map(String::as_str));
+        let mut cargo = command("cargo");
+        cargo
+            .arg("test")
+            .args(packages.flat_map(|package| ["--package", package]))
+            .args(&self.tests)
+            .envs(environment(folder))
+            .current_dir(root);
+        process::run(&mut cargo).context("the tests of code without a change")?;
+        Ok(SKIP_FIRST_RUN)
+    }
+}
+
+/// Returns the variables of every build of changed code, in this folder.
+fn environment(folder: &Path) -> [(&'static str, PathBuf); 2] {
+    [
+        // A change compiles in seconds this way, in minutes otherwise.
+        ("CARGO_INCREMENTAL", "1".into()),
+        // Dependencies are compiled once.
+        ("CARGO_TARGET_DIR", folder.to_owned()),
+    ]
 }
 
 /// Runs the changes, prints a table by file, and lists the survivors.
@@ -152,6 +194,8 @@ fn package_outcomes(
 ) -> Result<Outcomes> {
     let folder = paths::target(root).join("mutants").join(name);
     fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
+    let built = paths::target(root).join("mutants/target");
+    let first_run = package.first_run(name, &built, root)?;
     let shard = format!("{}/{}", options.seed % options.one_in, options.one_in);
     let mut cargo = command("cargo");
     cargo
@@ -159,16 +203,12 @@ fn package_outcomes(
         .args(["--sharding", "round-robin", "--shard", &shard])
         .args(package.files.iter().flat_map(|file| ["--file", file]))
         .args(package.test_packages(name))
+        .args(first_run)
         .arg("--output")
         .arg(&folder)
         .arg("--")
         .args(&package.tests)
-        // A change compiles in seconds this way, in minutes otherwise; dependencies are compiled once.
-        .env("CARGO_INCREMENTAL", "1")
-        .env(
-            "CARGO_TARGET_DIR",
-            paths::target(root).join("mutants/target"),
-        )
+        .envs(environment(&built))
         .current_dir(root);
     let status = cargo.status().context("cargo mutants")?;
     let outcomes = folder.join("mutants.out/outcomes.json");

@@ -7,7 +7,6 @@ use std::process::Command;
 use espalier_tests::object_server::Answer;
 use espalier_tests::{outcome, trainer_command};
 
-use crate::shards::{rows, write_parquet};
 use crate::twin::Twin;
 
 /// Runs `trainer data audit` with the variables of an S3 store and returns its exit code, its output and
