@@ -237,7 +237,7 @@ pub struct TrainConfigBlock {
     pub rank_check: u64,
     /// Seconds that the processes of a run wait for one that does not come.
     pub rank_timeout: u64,
-    /// Where metrics are written.
+    /// Formats in which metrics are written.
     pub report_to: Vec<ReportTo>,
     /// Steps between lines of `metrics.jsonl`.
     pub log_frequency: u64,

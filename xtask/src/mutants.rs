@@ -77,10 +77,14 @@ struct Package {
 impl Package {
     /// Returns the arguments that choose the packages whose tests run, for the package `name`.
     fn test_packages<'a>(&'a self, name: &'a str) -> Vec<&'a str> {
-        let others = self.with_tests_of.iter().map(String::as_str);
-        let all = std::iter::once(name).chain(others);
-        all.flat_map(|package| ["--test-package", package])
+        self.tested(name)
+            .flat_map(|package| ["--test-package", package])
             .collect()
+    }
+
+    /// Returns the packages whose tests run, for the package `name`.
+    fn tested<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        std::iter::once(name).chain(self.with_tests_of.iter().map(String::as_str))
     }
 
     /// Runs the tests without a change where other packages' tests take part, which `cargo-mutants`
@@ -92,11 +96,10 @@ impl Package {
         if self.with_tests_of.is_empty() {
             return Ok(&[]);
         }
-        let packages = std::iter::once(name).chain(self.with_tests_of.iter().map(String::as_str));
         let mut cargo = command("cargo");
         cargo
             .arg("test")
-            .args(packages.flat_map(|package| ["--package", package]))
+            .args(self.tested(name).flat_map(|package| ["--package", package]))
             .args(&self.tests)
             .envs(environment(folder))
             .current_dir(root);

@@ -272,7 +272,8 @@ pub struct LadderArgs {
     pub of: ModelFigure,
 }
 
-/// What training runs reported, over their steps: a panel for each value, a colour for each run.
+/// Plots the metrics of training runs over their steps, with a panel for each metric and a colour for
+/// each run.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "Example: trainer plot run --run logs/first logs/second --out runs.svg")]
 pub struct RunArgs {

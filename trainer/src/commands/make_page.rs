@@ -64,7 +64,7 @@ fn fit_args(args: &MakePageArgs, name: &str, resume: bool) -> anyhow::Result<Box
 
 /// Returns the arguments of `export` for the site.
 fn export_args(args: &MakePageArgs, run: &Path, held_out: usize) -> anyhow::Result<ExportArgs> {
-    // Of few photos, one or two that change are many percent.
+    // With few photos, one or two changed answers are many percent.
     let max_drop = (200.0 / held_out.max(1) as f64).clamp(MAX_DROP, 100.0);
     let words = [
         ("--checkpoint", Some(run.into())),

@@ -54,7 +54,7 @@ pub fn dispatch(cli: &Cli) -> anyhow::Result<()> {
     let offline = command.is_offline();
     for model in command.models() {
         *model = model_name::resolve(model, offline).or_else(|error| {
-            // Of several processes, one reports the error for all.
+            // With several processes, one reports the error for all.
             Err(end_all(&ranks::start()?, error))
         })?;
     }

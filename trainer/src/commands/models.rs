@@ -21,7 +21,7 @@ struct Named {
     architecture: String,
     licence: String,
     bytes: u64,
-    /// Where it comes from.
+    /// Source of the model.
     source: String,
     /// Whether it can be used without the network.
     here: bool,

@@ -30,7 +30,7 @@ pub struct Source {
 pub struct Kept {
     /// Its folder.
     pub folder: PathBuf,
-    /// Where it comes from.
+    /// Source of the model.
     pub source: Source,
     /// Bytes of its files.
     pub bytes: u64,

@@ -129,7 +129,7 @@ impl PhotoRun {
         args.val_data.extend(held_out);
         args.taxonomy = Some(run.join(TAXONOMY));
         if args.batch_size.is_none() {
-            // Of few photos a step takes half, so that a photo which cannot be read does not end the run.
+            // With few photos, a step takes half of them: one unreadable photo must not end the run.
             let photos = plan.counts().0 / 2;
             args.batch_size = (photos < BATCH).then_some(photos.max(2));
         }

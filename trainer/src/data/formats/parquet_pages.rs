@@ -1,4 +1,4 @@
-//! What the pages of a column claim to contain, checked before the reader of parquet unpacks them.
+//! Checks the page headers of a parquet column before the library unpacks the pages.
 //!
 //! A page of a few bytes can claim 2 GiB after unpacking, or repeat one entry of a list millions of
 //! times. The reader obeys a page as a whole, so its header must be checked before.
