@@ -15,6 +15,7 @@ mod attach;
 mod csv;
 mod edges;
 mod forms;
+mod graph;
 mod indented;
 mod lexicon;
 mod lineages;

@@ -15,7 +15,7 @@ use super::node::{Node, NodeIx};
 use crate::error::{CoreError, Result};
 
 /// Most nodes of a taxonomy. A tree of ten levels reaches the limit of the pairs of nodes above each
-/// other ([`super::tree`]) about here; this one is checked while reading, before the nodes take memory.
+/// other ([`super::graph`]) about here; this one is checked while reading, before the nodes take memory.
 const MAX_NODES: usize = 2_000_000;
 
 const COLUMNS: [&str; 4] = ["synset", "names", "hypernyms", "labelled"];

@@ -1,18 +1,12 @@
-//! The graph of concepts with its precomputed relations.
+//! The concepts of a file with their precomputed relations.
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::HashMap;
 
 use super::node::{Node, NodeIx};
 use super::parse::{self, Entry, fail};
-use super::{lineages, ranks};
+use super::{graph, lineages, ranks};
 use crate::error::Result;
 use crate::shown;
-
-/// Largest number of nodes above one node, over all its paths. WordNet has 40, the tree of life some
-/// hundreds; relations of longer chains would take memory that grows with the square of their length.
-const MAX_ABOVE: usize = 2_000;
-/// Largest number of pairs of a node and one above it; the list of all takes 128 MB.
-const MAX_PAIRS: usize = 32_000_000;
 
 /// Concepts below one root, with all relations precomputed.
 ///
@@ -35,17 +29,17 @@ impl Taxonomy {
     /// Builds the taxonomy from parsed entries of any format.
     pub(super) fn from_entries(entries: Vec<Entry>) -> Result<Self> {
         check_names(&entries)?;
-        let root = root(&entries)?;
-        let children = children(&entries);
-        let order = parents_first(&entries, &children)?;
+        let root = graph::root(&entries)?;
+        let children = graph::children(&entries);
+        let order = graph::parents_first(&entries, &children)?;
         let lines: Vec<usize> = entries.iter().map(|e| e.line).collect();
         let nodes: Vec<Node> = entries.into_iter().map(|e| e.node).collect();
 
-        let ancestors = ancestors(&nodes, &lines, &order)?;
-        let (labelled, labelled_below) = labels(&nodes, &ancestors);
+        let ancestors = graph::ancestors(&nodes, &lines, &order)?;
+        let (labelled, labelled_below) = graph::labels(&nodes, &ancestors);
         Ok(Self {
-            depths: depths(root, &children),
-            by_id: indices(nodes.len())
+            depths: graph::depths(root, &children),
+            by_id: graph::indices(nodes.len())
                 .map(|ix| (nodes[ix.index()].id.clone(), ix))
                 .collect(),
             nodes,
@@ -63,7 +57,7 @@ impl Taxonomy {
         for (i, node) in self.nodes.iter_mut().enumerate() {
             node.labelled &= keep(NodeIx(i as u32));
         }
-        (self.labelled, self.labelled_below) = labels(&self.nodes, &self.ancestors);
+        (self.labelled, self.labelled_below) = graph::labels(&self.nodes, &self.ancestors);
         self
     }
 
@@ -175,174 +169,10 @@ fn of(lists: &[Vec<NodeIx>], ix: NodeIx) -> &[NodeIx] {
     lists.get(ix.index()).map_or(&[], Vec::as_slice)
 }
 
-/// Returns all nodes above each node; `order` has each node after its parents, `lines` are those of
-/// the nodes in their file.
-fn ancestors(nodes: &[Node], lines: &[usize], order: &[NodeIx]) -> Result<Vec<Vec<NodeIx>>> {
-    let mut pairs = 0;
-    let mut ancestors: Vec<Vec<NodeIx>> = vec![Vec::new(); nodes.len()];
-    for &ix in order {
-        let mut above = BTreeSet::new();
-        for &parent in &nodes[ix.index()].parents {
-            above.insert(parent);
-            above.extend(&ancestors[parent.index()]);
-        }
-        pairs += above.len();
-        if above.len() > MAX_ABOVE || pairs > MAX_PAIRS {
-            return fail(
-                lines[ix.index()],
-                format!(
-                    "expected at most {MAX_ABOVE} nodes above a node and {MAX_PAIRS} such pairs in \
-                     total, found {} above `{}` and {pairs} so far; remove nodes that no label needs",
-                    above.len(),
-                    nodes[ix.index()].id
-                ),
-            );
-        }
-        ancestors[ix.index()] = above.into_iter().collect();
-    }
-    Ok(ancestors)
-}
-
-/// Returns the labelled nodes, and those at or below each node, both in the order of the file.
-fn labels(nodes: &[Node], ancestors: &[Vec<NodeIx>]) -> (Vec<NodeIx>, Vec<Vec<NodeIx>>) {
-    let labelled: Vec<NodeIx> = indices(nodes.len())
-        .filter(|ix| nodes[ix.index()].labelled)
-        .collect();
-    let mut below = vec![Vec::new(); nodes.len()];
-    for &leaf in &labelled {
-        below[leaf.index()].push(leaf);
-        for above in &ancestors[leaf.index()] {
-            below[above.index()].push(leaf);
-        }
-    }
-    (labelled, below)
-}
-
-fn indices(count: usize) -> impl Iterator<Item = NodeIx> {
-    (0..).map(NodeIx).take(count)
-}
-
-fn root(entries: &[Entry]) -> Result<NodeIx> {
-    let mut roots = indices(entries.len()).filter(|ix| entries[ix.index()].node.parents.is_empty());
-    let Some(root) = roots.next() else {
-        return fail(0, "there is no root: every node has a hypernym");
-    };
-    if let Some(second) = roots.next() {
-        let (first, second) = (&entries[root.index()], &entries[second.index()]);
-        return fail(
-            second.line,
-            format!(
-                "`{}` has no hypernym, but the root is `{}` of line {}; there must be one",
-                second.node.id, first.node.id, first.line
-            ),
-        );
-    }
-    Ok(root)
-}
-
-fn children(entries: &[Entry]) -> Vec<Vec<NodeIx>> {
-    let mut children = vec![Vec::new(); entries.len()];
-    for (ix, entry) in (0..).map(NodeIx).zip(entries) {
-        for parent in &entry.node.parents {
-            children[parent.index()].push(ix);
-        }
-    }
-    children
-}
-
-/// Returns all nodes, each after its parents.
-fn parents_first(entries: &[Entry], children: &[Vec<NodeIx>]) -> Result<Vec<NodeIx>> {
-    let mut waiting_for: Vec<usize> = entries.iter().map(|e| e.node.parents.len()).collect();
-    let mut order: Vec<NodeIx> = indices(entries.len())
-        .filter(|ix| waiting_for[ix.index()] == 0)
-        .collect();
-    let mut done = 0;
-    while let Some(&ix) = order.get(done) {
-        done += 1;
-        for &child in &children[ix.index()] {
-            waiting_for[child.index()] -= 1;
-            if waiting_for[child.index()] == 0 {
-                order.push(child);
-            }
-        }
-    }
-    match cycle(entries, &waiting_for) {
-        None => Ok(order),
-        Some(cycle) => {
-            let line = cycle
-                .iter()
-                .map(|ix| entries[ix.index()].line)
-                .min()
-                .unwrap_or(0);
-            let ids: Vec<&str> = cycle
-                .iter()
-                .map(|ix| entries[ix.index()].node.id.as_str())
-                .collect();
-            fail(line, format!("a cycle of hypernyms: {}", ids.join(" -> ")))
-        }
-    }
-}
-
-/// Returns a cycle among the nodes that still wait for a parent: the first one found going up from
-/// the first such node, with its first node repeated at the end.
-fn cycle(entries: &[Entry], waiting_for: &[usize]) -> Option<Vec<NodeIx>> {
-    let is_waiting = |ix: &NodeIx| waiting_for[ix.index()] > 0;
-    let mut at = indices(entries.len()).find(is_waiting)?;
-    let mut path = Vec::new();
-    let mut places = HashMap::new();
-    loop {
-        if let Some(start) = places.insert(at, path.len()) {
-            path.push(at);
-            return Some(path.split_off(start));
-        }
-        path.push(at);
-        at = entries[at.index()]
-            .node
-            .parents
-            .iter()
-            .copied()
-            .find(is_waiting)?;
-    }
-}
-
-fn depths(root: NodeIx, children: &[Vec<NodeIx>]) -> Vec<u32> {
-    let mut depths = vec![u32::MAX; children.len()];
-    depths[root.index()] = 0;
-    let mut queue = VecDeque::from([root]);
-    while let Some(ix) = queue.pop_front() {
-        for &child in &children[ix.index()] {
-            if depths[child.index()] == u32::MAX {
-                depths[child.index()] = depths[ix.index()] + 1;
-                queue.push_back(child);
-            }
-        }
-    }
-    depths
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn at_most_two_thousand_nodes_lie_above_a_node() {
-        let chain = |length: usize| {
-            let mut tsv = "synset\tnames\thypernyms\tlabelled\nn0\ta\t\t0\n".to_owned();
-            for i in 1..length {
-                tsv.push_str(&format!(
-                    "n{i}\ta\tn{}\t{}\n",
-                    i - 1,
-                    u8::from(i + 1 == length)
-                ));
-            }
-            Taxonomy::from_tsv(&tsv)
-        };
-        assert!(chain(MAX_ABOVE + 1).is_ok());
-        let error = chain(MAX_ABOVE + 2).unwrap_err().to_string();
-        assert!(error.contains("found 2001 above `n2001`"), "{error}");
-        assert!(error.contains("line 2003"), "{error}");
-    }
 
     #[test]
     fn a_name_that_would_be_shown_otherwise_than_written_is_an_error() {
@@ -508,43 +338,5 @@ mod tests {
         for (rows, expected) in cases {
             assert_eq!(message(rows), format!("taxonomy, {expected}"));
         }
-    }
-
-    #[test]
-    fn there_is_one_root() {
-        assert_eq!(
-            message("e\tx\t\t0\na\ty\te\t0\nb\tz\t\t0"),
-            "taxonomy, line 4: `b` has no hypernym, but the root is `e` of line 2; there must be one"
-        );
-        assert_eq!(
-            message("a\tx\tb\t0\nb\ty\ta\t0"),
-            "taxonomy: there is no root: every node has a hypernym"
-        );
-    }
-
-    #[test]
-    fn a_chain_of_20000_nodes_is_refused_with_its_line() {
-        let chain = |count: usize| {
-            let rows = (1..count).map(|i| format!("n{i}\tx\tn{}\t1\n", i - 1));
-            format!("n0\tx\t\t0\n{}", rows.collect::<String>())
-        };
-        // Line 1 is the header, and n2001 is the first node with 2,001 nodes above it.
-        let found = message(&chain(20_000));
-        assert!(found.starts_with("taxonomy, line 2003: "), "{found}");
-        assert!(found.contains("2001 above `n2001`"), "{found}");
-        let text = format!("synset\tnames\thypernyms\tlabelled\n{}", chain(2_000));
-        assert_eq!(Taxonomy::from_tsv(&text).unwrap().labelled().len(), 1_999);
-    }
-
-    #[test]
-    fn cycles_are_shown() {
-        assert_eq!(
-            message("e\tx\t\t0\na\tx\te|c\t0\nb\tx\ta\t0\nc\tx\tb\t0\nd\tx\tc\t1"),
-            "taxonomy, line 3: a cycle of hypernyms: a -> c -> b -> a"
-        );
-        assert_eq!(
-            message("e\tx\t\t0\na\tx\ta|e\t0"),
-            "taxonomy, line 3: a cycle of hypernyms: a -> a"
-        );
     }
 }
