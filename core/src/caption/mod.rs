@@ -25,6 +25,7 @@ pub mod self_test;
 pub mod standing;
 pub mod subjects;
 pub mod taught;
+pub mod taught_file;
 pub mod text_embedder;
 pub mod traversal;
 
@@ -46,6 +47,7 @@ pub use result::{CaptionResult, Lineage, ModelInfo, PathStep, PhotoInfo, Rung, T
 pub use self_test::{MIN_IMAGE_COSINE, MIN_TEXT_COSINE};
 pub use standing::{MIN_GUESS, Standing, shown_rungs, standings};
 pub use subjects::Subject;
-pub use taught::{TaughtCheck, TaughtConcept, TaughtFile, placed_in, spoken_name};
+pub use taught::{TaughtCheck, TaughtConcept, placed_in, spoken_name};
+pub use taught_file::TaughtFile;
 pub use text_embedder::{TextEmbedder, lexicon, text_weight_files};
 pub use traversal::TraversalPoint;

@@ -5,14 +5,10 @@ use serde::{Deserialize, Serialize};
 
 use super::index::{CaptionEntry, PlacedCaptions};
 use super::path::Classifier;
-use super::result::ModelInfo;
 use crate::error::{CoreError, Result};
 use crate::geometry::{Space, prototype};
 use crate::taxonomy::{NodeIx, Taxonomy};
 use crate::words::one_of;
-
-/// The value of [`TaughtFile::format`] that this version reads and writes.
-pub const FORMAT: &str = "espalier-concepts/1";
 
 /// Prefix of the ids of taught nodes.
 const ID_PREFIX: &str = "taught/";
@@ -20,8 +16,7 @@ const ID_PREFIX: &str = "taught/";
 /// Maximum length of a name in characters.
 const MAX_NAME: usize = 80;
 
-/// Maximum number of concepts in a file, and of photos of a concept.
-const MAX_CONCEPTS: usize = 500;
+/// Maximum number of photos of a concept.
 const MAX_PHOTOS: usize = 100;
 
 /// How much farther from the root a taught concept lies than the median label. A point made of a few
@@ -44,17 +39,6 @@ pub struct TaughtConcept {
     pub photos: Vec<Vec<f32>>,
 }
 
-/// Taught concepts in the form in which they are stored and exchanged.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct TaughtFile {
-    /// [`FORMAT`].
-    pub format: String,
-    /// The model that embedded the photos.
-    pub model: ModelInfo,
-    /// The concepts.
-    pub concepts: Vec<TaughtConcept>,
-}
-
 /// How well a taught concept can be told from what the model knows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaughtCheck {
@@ -66,7 +50,7 @@ pub struct TaughtCheck {
     pub rival: Option<String>,
 }
 
-fn invalid(reason: String) -> CoreError {
+pub(super) fn invalid(reason: String) -> CoreError {
     CoreError::Bundle {
         file: "taught concepts".into(),
         reason,
@@ -148,47 +132,6 @@ pub fn placed_in(taxonomy: &Taxonomy, concepts: &[TaughtConcept]) -> Vec<TaughtC
         .iter()
         .filter(|c| taxonomy.find(&c.below).is_some());
     placed.cloned().collect()
-}
-
-impl TaughtFile {
-    /// Creates the file of concepts that were taught to a model.
-    #[must_use]
-    pub fn new(model: ModelInfo, concepts: Vec<TaughtConcept>) -> Self {
-        Self {
-            format: FORMAT.to_owned(),
-            model,
-            concepts,
-        }
-    }
-
-    /// Reads a file and checks that its photos were embedded by `model`.
-    ///
-    /// # Errors
-    /// [`CoreError::Bundle`] when it is no such file, or was made with another model.
-    pub fn parse(text: &str, model: &ModelInfo) -> Result<Self> {
-        let file: Self = serde_json::from_str(text)
-            .map_err(|error| invalid(format!("expected JSON with format `{FORMAT}`: {error}")))?;
-        if file.format != FORMAT {
-            let found = &file.format;
-            return Err(invalid(format!(
-                "expected format `{FORMAT}`, found `{found}`"
-            )));
-        }
-        if file.model.sha256 != model.sha256 {
-            return Err(invalid(format!(
-                "its photos were read by the model {} {}, which is not the one in use, {} {}; teach \
-                 the names again",
-                file.model.name, file.model.version, model.name, model.version
-            )));
-        }
-        if file.concepts.len() > MAX_CONCEPTS {
-            let found = file.concepts.len();
-            return Err(invalid(format!(
-                "expected at most {MAX_CONCEPTS} names, found {found}"
-            )));
-        }
-        Ok(file)
-    }
 }
 
 /// The point of a taught concept, and what is added to its logits.
@@ -484,36 +427,5 @@ mod tests {
             ..bella(&APART)
         };
         assert!(fault(lost).contains("found `x`"));
-    }
-
-    #[test]
-    fn a_file_comes_back_and_fits_its_model_only() {
-        let model = |sha256: &str| ModelInfo {
-            name: "m".into(),
-            version: "1".into(),
-            sha256: sha256.into(),
-        };
-        let file = TaughtFile::new(model("s"), vec![bella(&APART)]);
-        let text = serde_json::to_string(&file).unwrap();
-        assert_eq!(TaughtFile::parse(&text, &model("s")).unwrap(), file);
-        let many = |count| {
-            let file = TaughtFile::new(model("s"), vec![bella(&APART[..1]); count]);
-            let text = serde_json::to_string(&file).unwrap();
-            TaughtFile::parse(&text, &model("s"))
-        };
-        assert_eq!(many(500).unwrap().concepts.len(), 500);
-        let error = many(501).unwrap_err().to_string();
-        assert!(error.contains("at most 500 names, found 501"), "{error}");
-        let error = TaughtFile::parse(&text, &model("t"))
-            .unwrap_err()
-            .to_string();
-        assert!(error.contains("teach the names again"), "{error}");
-        let error = TaughtFile::parse("{}", &model("s"))
-            .unwrap_err()
-            .to_string();
-        assert!(
-            error.contains("expected JSON with format `espalier-concepts/1`"),
-            "{error}"
-        );
     }
 }
