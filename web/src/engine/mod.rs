@@ -13,4 +13,6 @@ pub mod probe;
 #[cfg(all(target_arch = "wasm32", feature = "engine"))]
 pub mod query_handler;
 #[cfg(all(target_arch = "wasm32", feature = "engine"))]
+mod visitor_tree;
+#[cfg(all(target_arch = "wasm32", feature = "engine"))]
 pub mod worker;

@@ -7,13 +7,13 @@ use espalier_core::CoreError;
 use espalier_core::caption::{
     Calibration, Claim, Classifier, Engine, MIN_TEXT_COSINE, Photo, Places, Question,
     TaughtConcept, TaxonomyResult, TextEmbedder, TraversalPoint, node_embeddings, place_text,
-    placed_in,
 };
 use espalier_core::geometry::Space;
 use espalier_core::project::Disk;
-use espalier_core::taxonomy::{Lexicon, Taxonomy};
+use espalier_core::taxonomy::Lexicon;
 
 use super::photo_store::PhotoStore;
+use super::visitor_tree::VisitorTree;
 use crate::load::bundle::RemoteModel;
 use crate::load::text;
 use crate::messages::photo_id::PhotoId;
@@ -27,54 +27,12 @@ const MAX_DISTANCE: f64 = 3.0;
 /// Number of points of a walk.
 const WALK_STEPS: usize = 41;
 
-/// Maximum number of names in a visitor's tree.
-const MAX_NAMES: usize = 3_000;
-
-/// Number of names embedded per batch; progress is reported after each.
-const NAME_BATCH: usize = 8;
-
-/// A visitor's taxonomy with the embeddings of its nodes.
-struct Tree {
-    /// Without taught concepts.
-    untaught: Classifier,
-    /// Its embeddings, one per node.
-    untaught_points: Vec<Vec<f32>>,
-    classifier: Classifier,
-    /// The embeddings of all nodes.
-    points: Vec<Option<Vec<f32>>>,
-}
-
-impl Tree {
-    fn new(untaught: Classifier, untaught_points: Vec<Vec<f32>>) -> Self {
-        Self {
-            classifier: untaught.clone(),
-            points: untaught_points.iter().cloned().map(Some).collect(),
-            untaught,
-            untaught_points,
-        }
-    }
-
-    /// Teaches those concepts whose place is a node of this tree.
-    fn teach(&mut self, space: &Space, concepts: &[TaughtConcept]) -> Result<(), UiError> {
-        let ours = placed_in(self.untaught.taxonomy(), concepts);
-        let (classifier, captions) = self
-            .untaught
-            .teach(space, &ours)
-            .map_err(|error| UiError::bad_concepts(&error))?;
-        let taught = captions.into_iter().map(|(_, point)| point);
-        let points = self.untaught_points.iter().cloned().chain(taught);
-        self.points = points.map(Some).collect();
-        self.classifier = classifier;
-        Ok(())
-    }
-}
-
 /// The data needed to answer queries, apart from the photos in the `PhotoStore`.
 pub struct QueryHandler {
     model: RemoteModel,
     engine: Engine,
     text_embedder: Option<TextEmbedder>,
-    visitor_tree: Option<Tree>,
+    visitor_tree: Option<VisitorTree>,
     taught: Vec<TaughtConcept>,
     /// Answers to earlier photos that the last query changed.
     changed: Vec<Response>,
@@ -184,7 +142,7 @@ impl QueryHandler {
         let captioner = photo_store.captioner();
         let untaught = match (tree, &self.visitor_tree) {
             (TreeSource::Bundle, _) => captioner.untaught(),
-            (TreeSource::Own, Some(own)) => &own.untaught,
+            (TreeSource::Own, Some(own)) => own.untaught(),
             (TreeSource::Own, None) => return Err(UiError::forgotten_tree()),
         };
         // Finds out whether the concept is valid.
@@ -210,7 +168,7 @@ impl QueryHandler {
         let own = self.visitor_tree.as_ref();
         Ok(QueryAnswer::Taught {
             bundle: photo_store.captioner().classifier().taxonomy().to_tsv(),
-            own: own.map(|own| own.classifier.taxonomy().to_tsv()),
+            own: own.map(|own| own.classifier().taxonomy().to_tsv()),
         })
     }
 
@@ -221,7 +179,7 @@ impl QueryHandler {
     ) -> Result<&'a Classifier, UiError> {
         match (tree, &self.visitor_tree) {
             (TreeSource::Bundle, _) => Ok(photo_store.captioner().classifier()),
-            (TreeSource::Own, Some(own)) => Ok(&own.classifier),
+            (TreeSource::Own, Some(own)) => Ok(own.classifier()),
             (TreeSource::Own, None) => Err(UiError::forgotten_tree()),
         }
     }
@@ -351,36 +309,16 @@ impl QueryHandler {
         text: &str,
         mut report: impl FnMut(u64, u64),
     ) -> Result<QueryAnswer, UiError> {
-        let taxonomy = Taxonomy::from_text(text).map_err(|e| UiError::bad_tree(&tree_fault(&e)))?;
-        let count = taxonomy.nodes().len();
-        if count > MAX_NAMES {
-            return Err(UiError::bad_tree(&format!(
-                "it has {count} names; at most {MAX_NAMES} are read"
-            )));
-        }
-        let encoder = self.text_encoder(photo_store, &mut report).await?;
-        let names: Vec<&str> = taxonomy
-            .nodes()
-            .iter()
-            .map(|n| n.names[0].as_str())
-            .collect();
-        let mut points = Vec::with_capacity(count);
-        for names in names.chunks(NAME_BATCH) {
-            points.extend(encoder.embed_concepts(names).await.map_err(ui_error)?);
-            report(points.len() as u64, count as u64);
-        }
-        let labels = taxonomy.labelled().iter();
-        let labels: Vec<f32> = labels.flat_map(|ix| points[ix.index()].clone()).collect();
-        let width = points.first().map_or(0, Vec::len);
+        let taxonomy = VisitorTree::parse(text)?;
         // The levels are calibrated for the depths of the bundle's own tree.
         let calibration = Calibration {
             levels: Vec::new(),
             ..photo_store.captioner().classifier().calibration().clone()
         };
-        let classifier = Classifier::new(taxonomy, labels, width, calibration).map_err(ui_error)?;
-        let mut tree = Tree::new(classifier, points);
+        let encoder = self.text_encoder(photo_store, &mut report).await?;
+        let mut tree = VisitorTree::embed(taxonomy, encoder, calibration, report).await?;
         tree.teach(photo_store.captioner().space(), &self.taught)?;
-        let tsv = tree.classifier.taxonomy().to_tsv();
+        let tsv = tree.classifier().taxonomy().to_tsv();
         self.visitor_tree = Some(tree);
         self.disks.remove(&TreeSource::Own);
         Ok(QueryAnswer::TreeEmbedded { tsv })
@@ -394,7 +332,7 @@ impl QueryHandler {
         tree: TreeSource,
     ) -> Result<Vec<Option<Vec<f32>>>, UiError> {
         if let (TreeSource::Own, Some(own)) = (tree, &self.visitor_tree) {
-            return Ok(own.points.clone());
+            return Ok(own.points().to_vec());
         }
         let classifier = self.classifier(photo_store, tree)?;
         Ok(node_embeddings(classifier, photo_store.captioner().index()))
@@ -498,15 +436,6 @@ fn along([x, y]: [f64; 2], position: [f64; 2]) -> [f64; 2] {
         return position;
     }
     [x / length * distance, y / length * distance]
-}
-
-/// Describes why a visitor's text is no tree, with the line.
-fn tree_fault(error: &CoreError) -> String {
-    match error {
-        CoreError::Taxonomy { line: 0, reason } => reason.clone(),
-        CoreError::Taxonomy { line, reason } => format!("line {line}: {reason}"),
-        other => other.to_string(),
-    }
 }
 
 /// Returns whether the worker can no longer be used after this error.
