@@ -85,15 +85,17 @@ fn a_small_file_that_claims_a_large_content_is_an_error() {
 }
 
 #[test]
-fn the_largest_content_of_a_file_is_64_times_its_length() {
-    let unpacked = |length: u64| {
+fn the_largest_content_of_a_file_is_64_times_its_length_or_a_mebibyte() {
+    let of_length = |bytes: u64, unpacked: u64| {
         changed(move |m| {
-            m["files"][0]["bytes"] = json!(4 << 20);
-            m["files"][0]["unpacked"] = json!(length);
+            m["files"][0]["bytes"] = json!(bytes);
+            m["files"][0]["unpacked"] = json!(unpacked);
         })
     };
-    unpacked(256 << 20).unwrap();
-    assert!(unpacked((256 << 20) + 1).is_err());
+    of_length(4 << 20, 256 << 20).unwrap();
+    assert!(of_length(4 << 20, (256 << 20) + 1).is_err());
+    of_length(1, 1 << 20).unwrap();
+    assert!(of_length(1, (1 << 20) + 1).is_err());
 }
 
 #[test]
@@ -103,4 +105,21 @@ fn lengths_whose_sum_is_too_large_are_an_error() {
         m["files"][1]["bytes"] = json!(u64::MAX);
     });
     assert!(message.contains("at most 16 GiB in total"), "{message}");
+}
+
+#[test]
+fn the_largest_bundle_has_16_gib() {
+    // The first file takes what the others, of a byte each, leave.
+    let of_length = |total: u64| {
+        changed(move |m| {
+            let files = m["files"].as_array_mut().unwrap();
+            for file in files.iter_mut() {
+                file["bytes"] = json!(1);
+                file["unpacked"] = json!(null);
+            }
+            files[0]["bytes"] = json!(total - (files.len() as u64 - 1));
+        })
+    };
+    of_length(16 << 30).unwrap();
+    assert!(of_length((16 << 30) + 1).is_err());
 }

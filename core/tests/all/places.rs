@@ -8,7 +8,8 @@ use espalier_fixtures::photos::landscape;
 #[test]
 fn every_place_of_a_photo_has_its_heat() {
     let photo = landscape(320, 240);
-    for model in [tiny(), shipped()] {
+    // Places of the tiny model's encoder see each other, so the photo is read once for each of them.
+    for (model, is_repeated) in [(tiny(), true), (shipped(), false)] {
         let captioner = captioner(&model, &Engine::Kernels);
         let (space, classifier) = (captioner.space(), captioner.classifier());
         let whole = pollster::block_on(captioner.embed(std::slice::from_ref(&photo))).unwrap();
@@ -21,9 +22,8 @@ fn every_place_of_a_photo_has_its_heat() {
         assert!(count > 4 && map.values.len() == count, "{map:?}");
         assert!(map.values.iter().all(|value| (0.0..=1.0).contains(value)));
         assert!(map.values.contains(&1.0) && map.values.iter().any(|value| *value < 1.0));
-        // Encoders whose places see each other report each painted photo.
-        let all = count as u64;
-        assert!([(0, 0), (all, all)].contains(&reported), "{reported:?}");
+        let all = if is_repeated { count as u64 } else { 0 };
+        assert_eq!(reported, (all, all));
         let [left, top, right, bottom] = map.area;
         assert!(left >= 0.0 && top >= 0.0 && right <= 1.0 && bottom <= 1.0);
         assert!(left < right && top < bottom);
