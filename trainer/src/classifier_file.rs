@@ -153,14 +153,7 @@ mod tests {
         (config.vision.d_model, config.vision.n_layers) = (12, 1);
         (config.text.d_model, config.text.n_layers) = (12, 1);
         config.text.vocab_size = 600;
-        let card = ModelCard {
-            config: config.clone(),
-            method: "clip".into(),
-            step: 0,
-            run: String::new(),
-            root_text: String::new(),
-            origin: None,
-        };
+        let card = ModelCard::new(config.clone(), "clip");
         let model = config.init(&Device::flex());
         let bytes = weights::write(&model, card.metadata().unwrap()).unwrap();
         write_atomic(&folder.join(MODEL), &bytes).unwrap();

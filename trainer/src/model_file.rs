@@ -67,6 +67,19 @@ pub struct ModelCard {
 }
 
 impl ModelCard {
+    /// Creates the card of a model of a method, before any step of a run and without an origin.
+    #[must_use]
+    pub fn new(config: DualConfig, method: impl Into<String>) -> Self {
+        Self {
+            config,
+            method: method.into(),
+            step: 0,
+            run: String::new(),
+            root_text: String::new(),
+            origin: None,
+        }
+    }
+
     /// Returns the card as metadata of a safetensors file.
     ///
     /// # Errors
@@ -352,16 +365,13 @@ pub fn from_bundle(
         lexicon,
         label_points,
         card: ModelCard {
-            config: manifest.model,
-            method: manifest.method,
             step: manifest
                 .provenance
                 .get("steps")
                 .and_then(serde_json::Value::as_u64)
                 .unwrap_or(0),
-            run: String::new(),
-            root_text: String::new(),
             origin: Some(origin),
+            ..ModelCard::new(manifest.model, manifest.method)
         },
         encoder,
         tokenizer,

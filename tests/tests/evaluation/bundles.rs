@@ -19,12 +19,8 @@ fn checkpoint(bench: &Bench, name: &str, root_text: &str, lift: LiftKind) -> Str
     let config = Preset::VitT8_64.config().with_lift(lift);
     let mut tensors = collect(&config.init(&device)).unwrap();
     let card = ModelCard {
-        config,
-        method: "rcme".into(),
-        step: 0,
-        run: String::new(),
         root_text: root_text.into(),
-        origin: None,
+        ..ModelCard::new(config, "rcme")
     };
     tensors.metadata = card.metadata().unwrap();
     let file = format!("{name}/model.safetensors");

@@ -178,7 +178,78 @@ pub fn read_optimizer(path: &Path, optimizer: ModuleOptimizer) -> anyhow::Result
 
 #[cfg(test)]
 mod tests {
+    use burn::tensor::Device;
+    use espalier_core::model::{DualConfig, TextConfig, VitConfig};
+
     use super::*;
+    use crate::config::TrainConfig;
+    use crate::fit::optimise::optimizer;
+
+    /// Returns the state after a step.
+    fn state(step: u64) -> State {
+        State {
+            step,
+            samples: 4 * step,
+            position: Positions::start(2),
+            data: "synthetic".into(),
+            seed: 11,
+        }
+    }
+
+    /// Returns the names in a folder, sorted.
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder).unwrap();
+        let names = entries.map(|e| e.unwrap().file_name().into_string().unwrap());
+        let mut names: Vec<String> = names.collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_checkpoint_is_read_as_it_was_saved_and_older_ones_are_removed() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = dir.path();
+        let vision = VitConfig::new(16, 8, 8, 1, 1);
+        let config = DualConfig::new(vision, TextConfig::new(16, 4, 8, 1, 1), 8);
+        let card = ModelCard::new(config.clone(), "clip");
+        let model = config.init(&Device::flex());
+        let settings = ["dataset.kind=\"synthetic\"".to_owned()];
+        let run = TrainConfig::resolve(None, toml::Table::new(), &settings).unwrap();
+        let optimizer = optimizer(&run.optim).unwrap();
+        let save = |step, average, classifier| {
+            let content = Content {
+                model: &model,
+                average,
+                card: &card,
+                classifier,
+            };
+            save(folder, content, &optimizer, &state(step), 2).unwrap()
+        };
+        save(3, None, None);
+        save(5, None, None);
+        let last = save(7, Some(&model), Some(b"labels"));
+        // Resumed at 5, a run reaches 7 once more.
+        assert_eq!(save(7, Some(&model), Some(b"labels")), last);
+
+        assert_eq!(last, path(folder, 7));
+        let kept = ["checkpoint_00000005", "checkpoint_00000007"];
+        assert_eq!(names(&folder.join(CHECKPOINTS)), kept);
+        let named = fs::read_to_string(folder.join(LAST)).unwrap();
+        assert_eq!(named, "checkpoint_00000007\n");
+        let files = [CLASSIFIER, AVERAGE, MODEL, OPTIM, STATE];
+        assert_eq!(names(&last), files);
+        assert_eq!(names(&path(folder, 5)), [MODEL, OPTIM, STATE]);
+        assert_eq!(fs::read(last.join(CLASSIFIER)).unwrap(), b"labels");
+        assert_eq!(read_state(&last).unwrap(), state(7));
+        let read = read_optimizer(&last, optimizer.clone()).unwrap();
+        let bytes = |optimizer: &ModuleOptimizer| optimizer.into_bytes().unwrap().to_vec();
+        assert_eq!(bytes(&read), bytes(&optimizer));
+        let message = read_state(folder).unwrap_err().to_string();
+        assert!(
+            message.contains("expected a checkpoint folder"),
+            "{message}"
+        );
+    }
 
     #[test]
     fn what_a_kill_leaves_of_checkpoints_is_removed_and_complete_ones_stay() {
@@ -197,16 +268,12 @@ mod tests {
             fs::write(folder.join(OPTIM), "x").unwrap();
         }
         remove_temporary(dir.path()).unwrap();
-        let names = || {
-            let entries = fs::read_dir(&all).unwrap();
-            let names = entries.map(|e| e.unwrap().file_name().into_string().unwrap());
-            let mut names: Vec<String> = names.collect();
-            names.sort();
-            names
-        };
         let others = [".checkpoint_of_mine", ".notes", ".notes.tmp"];
-        assert_eq!(names(), [&others[..], &["checkpoint_00000003"]].concat());
+        assert_eq!(
+            names(&all),
+            [&others[..], &["checkpoint_00000003"]].concat()
+        );
         remove(&whole).unwrap();
-        assert_eq!(names(), others);
+        assert_eq!(names(&all), others);
     }
 }

@@ -202,8 +202,49 @@ impl Run {
 
 #[cfg(test)]
 mod tests {
+    use std::num::NonZeroUsize;
+    use std::time::Duration;
+
+    use espalier_core::model::{TextConfig, VitConfig};
+
     use super::*;
+    use crate::config::Needs;
+    use crate::fit::optimise::optimizer;
+    use crate::model_file::MERGES;
     use crate::ranks::Single;
+
+    /// The second of two processes, which it does not need for making a plan.
+    struct SecondOfTwo;
+
+    impl Collective for SecondOfTwo {
+        fn rank(&self) -> usize {
+            1
+        }
+
+        fn world(&self) -> usize {
+            2
+        }
+
+        fn set_time_limit(&self, _limit: Duration) {}
+
+        fn all_gather(&self, _own: &[f32], _counts: &[usize]) -> Vec<f32> {
+            panic!("a plan needs no values of other processes")
+        }
+
+        fn all_gather_bytes(&self, _own: &[u8]) -> Vec<Vec<u8>> {
+            panic!("a plan needs no bytes of other processes")
+        }
+
+        fn all_reduce_sum(&self, _values: &mut [f32]) {
+            panic!("a plan needs no sums")
+        }
+
+        fn barrier(&self) {}
+
+        fn abort(&self, code: u8) -> ! {
+            panic!("ended with {code}")
+        }
+    }
 
     /// Returns a run on synthetic data with these settings.
     fn run(settings: &[&str]) -> Run {
@@ -278,6 +319,88 @@ mod tests {
             [true, false, true]
         );
         assert_eq!(trained(&["train.lock_text=true"]), [true, true, false]);
+    }
+
+    #[test]
+    fn the_threads_of_a_deterministic_run_are_shared_by_its_processes() {
+        let mut run = run(&["train.deterministic=true"]);
+        run.ranks = Rc::new(SecondOfTwo);
+        assert_eq!(run.micro_batching().threads, 1);
+    }
+
+    #[test]
+    fn the_settings_of_the_data_reach_its_batches() {
+        let mut run = run(&[
+            "train.method=\"clip\"",
+            "train.seed=11",
+            "train.batch_size=4",
+            "dataset.cross_image=3",
+            "dataset.crop_scale=[0.25, 0.75]",
+            "dataset.hflip=true",
+            "dataset.corrupt_prob=0.125",
+            "dataset.white_pad=false",
+            "dataset.min_box_px=9.5",
+            "dataset.lanes=2",
+            "dataset.max_broken=0.5",
+        ]);
+        run.ranks = Rc::new(SecondOfTwo);
+        let architecture = run.architecture();
+        let spec = run.spec(&architecture);
+        assert_eq!(
+            (spec.needs, spec.seed, spec.batch_size),
+            (Needs::Captions, 11, 4)
+        );
+        assert_eq!(
+            (spec.cross_image, spec.mirror, spec.white_pad),
+            (3, true, false)
+        );
+        assert_eq!(spec.augment.map(|crop| crop.scale), Some((0.25, 0.75)));
+        assert_eq!((spec.corruption, spec.min_box_px), (0.125, 9.5));
+        assert_eq!((spec.lanes, spec.share, spec.max_broken), (2, (1, 2), 0.5));
+        assert_eq!(spec.image_size as usize, architecture.vision.image_size);
+        assert_eq!(spec.context, architecture.text.context);
+    }
+
+    #[test]
+    fn labels_get_their_chains_where_the_method_needs_them() {
+        let has_lineages = |settings: &[&str]| {
+            let run = run(settings);
+            run.spec(&run.architecture()).lineages.is_some()
+        };
+        assert!(has_lineages(&["train.method=\"rcme\""]));
+        assert!(!has_lineages(&["train.method=\"clip\""]));
+    }
+
+    #[test]
+    fn a_learner_gets_the_settings_of_its_run() {
+        let learner = |settings: &[&str]| {
+            let run = run(settings);
+            let text = TextConfig::new(16, 4, 8, 1, 1);
+            let small = DualConfig::new(VitConfig::new(16, 8, 8, 1, 1), text, 8);
+            let model = small.init(&run.device);
+            let tokenizer = run.architecture().text.tokenizer(MERGES).unwrap();
+            let root = run.root_tokens(&tokenizer, &run.architecture());
+            let optimizer = optimizer(&run.config.optim).unwrap();
+            let learner = run.learner((model, None), optimizer, root, 100);
+            assert_eq!(learner.patches, run.architecture().vision.patches());
+            learner
+        };
+        let some_patches = learner(&[
+            "train.patch_keep=0.5",
+            "train.contrast_rows=6",
+            "train.entail_ramp=10",
+            "train.seed=11",
+            "optim.grad_clip_norm=2.5",
+        ]);
+        assert_eq!((some_patches.patch_keep, some_patches.half_steps), (0.5, 0));
+        assert_eq!((some_patches.entail_ramp, some_patches.seed), (10, 11));
+        assert_eq!(some_patches.contrast_rows, NonZeroUsize::new(6).unwrap());
+        assert_eq!(some_patches.grad_clip_norm, 2.5);
+        let half_images = learner(&[
+            "model.preset=\"efficientnet_lite0\"",
+            "train.half_size=0.25",
+        ]);
+        assert_eq!((half_images.half_steps, half_images.patch_keep), (25, 1.0));
     }
 
     #[test]

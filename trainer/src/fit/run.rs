@@ -167,12 +167,9 @@ impl Run {
     /// Returns the model card of the run before its first step.
     fn card(&self, architecture: &DualConfig) -> anyhow::Result<ModelCard> {
         Ok(ModelCard {
-            config: architecture.clone(),
-            method: self.config.train.method.name().to_owned(),
-            step: 0,
             run: self.config.to_toml()?,
             root_text: self.method().root_text().unwrap_or_default().to_owned(),
-            origin: None,
+            ..ModelCard::new(architecture.clone(), self.config.train.method.name())
         })
     }
 
@@ -256,14 +253,7 @@ impl Run {
         let data = Arc::clone(&self.source.data);
         let architecture = self.architecture();
         let tokenizer = Arc::new(architecture.text.tokenizer(MERGES)?);
-        let mut card = ModelCard {
-            config: architecture.clone(),
-            method: String::new(),
-            step: 0,
-            run: String::new(),
-            root_text: String::new(),
-            origin: None,
-        };
+        let mut card = ModelCard::new(architecture.clone(), "");
         let total = self.total_steps(records_of_epoch(data.as_ref()));
         let records = data.records();
         let model = self.build(&architecture, &mut card)?;

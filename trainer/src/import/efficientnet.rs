@@ -128,9 +128,6 @@ pub fn plan(files: &Files, store: &mut Store, settings: Settings) -> anyhow::Res
     let choices = choices(preset, &config, &settings, classes);
     let method = settings.about.method.as_deref().unwrap_or(METHOD);
     let card = ModelCard {
-        method: method.to_owned(),
-        step: 0,
-        run: String::new(),
         root_text: settings.about.root_text.clone(),
         origin: Some(Origin {
             source: files.label.clone(),
@@ -140,7 +137,7 @@ pub fn plan(files: &Files, store: &mut Store, settings: Settings) -> anyhow::Res
             root: None,
             kept: BTreeMap::new(),
         }),
-        config,
+        ..ModelCard::new(config, method)
     };
     Ok(Plan {
         card,

@@ -192,10 +192,6 @@ fn plan_published(
     let licence = about.licence.clone();
     let licence = licence.or_else(|| readme.as_deref().and_then(licence_of));
     let card = ModelCard {
-        config,
-        method: method.value.as_str().unwrap_or_default().to_owned(),
-        step: 0,
-        run: String::new(),
         root_text: about.root_text.clone(),
         origin: Some(Origin {
             source: files.label.clone(),
@@ -205,6 +201,7 @@ fn plan_published(
             root: store.root.clone(),
             kept: BTreeMap::new(),
         }),
+        ..ModelCard::new(config, method.value.as_str().unwrap_or_default())
     };
     choices.push(method);
     Ok((card, choices))
