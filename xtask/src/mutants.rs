@@ -65,7 +65,10 @@ struct Settings {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Package {
-    /// Arguments of `cargo test` that choose the tests.
+    /// Arguments of `cargo test` that choose the programs with tests. Only these are built.
+    programs: Vec<String>,
+    /// Arguments of these programs.
+    #[serde(default)]
     tests: Vec<String>,
     /// Other packages whose tests run too. What they need is linked again for every change.
     #[serde(default)]
@@ -100,6 +103,8 @@ impl Package {
         cargo
             .arg("test")
             .args(self.tested(name).flat_map(|package| ["--package", package]))
+            .args(&self.programs)
+            .arg("--")
             .args(&self.tests)
             .envs(environment(folder))
             .current_dir(root);
@@ -109,10 +114,12 @@ impl Package {
 }
 
 /// Returns the variables of every build of changed code, in this folder.
-fn environment(folder: &Path) -> [(&'static str, PathBuf); 2] {
+fn environment(folder: &Path) -> [(&'static str, PathBuf); 3] {
     [
         // A change compiles in seconds this way, in minutes otherwise.
         ("CARGO_INCREMENTAL", "1".into()),
+        // Nobody reads the lines of a test that fails.
+        ("CARGO_PROFILE_DEV_DEBUG", "none".into()),
         // Dependencies are compiled once.
         ("CARGO_TARGET_DIR", folder.to_owned()),
     ]
@@ -206,10 +213,17 @@ fn package_outcomes(
         .args(["--sharding", "round-robin", "--shard", &shard])
         .args(package.files.iter().flat_map(|file| ["--file", file]))
         .args(package.test_packages(name))
+        // Given after `--`, they would choose what runs, but all programs would be built.
+        .args(
+            package
+                .programs
+                .iter()
+                .map(|arg| format!("--cargo-arg={arg}")),
+        )
         .args(first_run)
         .arg("--output")
         .arg(&folder)
-        .arg("--")
+        .args(["--", "--"])
         .args(&package.tests)
         .envs(environment(&built))
         .current_dir(root);
@@ -245,6 +259,7 @@ mod tests {
     #[test]
     fn tests_of_other_packages_run_beside_those_of_the_changed_one() {
         let package = Package {
+            programs: Vec::new(),
             tests: Vec::new(),
             with_tests_of: vec!["b".to_owned()],
             files: Vec::new(),
