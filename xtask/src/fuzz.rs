@@ -7,17 +7,20 @@ mod report;
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
+use rayon::ThreadPoolBuilder;
+use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 use serde::Deserialize;
 use tempfile::TempDir;
 
 use crate::paths;
 use crate::process::{capture, command, run as execute};
-use report::{Run, table};
+use report::{Run, header};
 
 /// Has LLVM count the edges that are reached, and report the values that are compared.
 const RUSTFLAGS: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
@@ -47,6 +50,9 @@ pub struct Options {
     /// Minutes for each target
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub minutes: u32,
+    /// Targets that run at the same time, each on one core
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub jobs: NonZeroUsize,
 }
 
 /// A section of `tests/fuzz/targets.toml`.
@@ -59,7 +65,7 @@ struct Settings {
     seeds: Vec<PathBuf>,
 }
 
-/// Runs the chosen targets one after the other and prints a table of them.
+/// Runs the chosen targets and prints a line of a table when one ends.
 ///
 /// # Errors
 /// Fails for an unknown target, and if a program cannot be built or does not run to its end. An
@@ -69,19 +75,19 @@ pub fn run(root: &Path, options: &Options) -> Result<ExitCode> {
     let targets = chosen(&settings, &options.target)?;
     let program = build(root)?;
     let folder = paths::target(root).join("fuzz");
-    let mut runs = Vec::new();
-    for (name, settings) in targets {
+    println!("{}", header());
+    let fuzz = |(name, settings): (&str, &Settings)| {
         eprintln!("== {name}, {} min", options.minutes);
-        runs.push(fuzz(
-            root,
-            &program,
-            &folder,
-            name,
-            settings,
-            options.minutes,
-        )?);
-    }
-    print!("{}", table(&runs));
+        let run = fuzz(root, &program, &folder, name, settings, options.minutes)?;
+        println!("{}", run.line());
+        Ok(run)
+    };
+    let pool = ThreadPoolBuilder::new()
+        .num_threads(options.jobs.get())
+        .build()?;
+    // One at a time for each thread: otherwise it would take several, and others end early.
+    let targets = targets.into_par_iter().with_max_len(1);
+    let runs: Vec<Run> = pool.install(|| targets.map(fuzz).collect::<Result<_>>())?;
     let mut code = ExitCode::SUCCESS;
     for run in &runs {
         for input in &run.crashes {

@@ -1,6 +1,5 @@
-//! What a run of libFuzzer printed, and the table of several runs.
+//! What a run of libFuzzer printed, as a line of a table.
 
-use std::fmt::Write as _;
 use std::path::PathBuf;
 
 /// A run of one target.
@@ -49,27 +48,27 @@ impl Run {
             cause: cause.unwrap_or_default().to_owned(),
         })
     }
+
+    /// Returns its line of the table.
+    pub(super) fn line(&self) -> String {
+        format!(
+            "{:<10} {:>12} {:>11} {:>7} {:>11} {:>8}",
+            self.name,
+            self.executions,
+            self.per_second,
+            self.corpus,
+            self.memory,
+            self.crashes.len()
+        )
+    }
 }
 
-/// Returns a table with a line for each run.
-pub(super) fn table(runs: &[Run]) -> String {
-    let mut table = format!(
-        "{:<10} {:>12} {:>11} {:>7} {:>11} {:>8}\n",
+/// Returns the names of the columns of the table of runs.
+pub(super) fn header() -> String {
+    format!(
+        "{:<10} {:>12} {:>11} {:>7} {:>11} {:>8}",
         "target", "executions", "per second", "corpus", "memory MiB", "crashes"
-    );
-    for run in runs {
-        let _ = writeln!(
-            table,
-            "{:<10} {:>12} {:>11} {:>7} {:>11} {:>8}",
-            run.name,
-            run.executions,
-            run.per_second,
-            run.corpus,
-            run.memory,
-            run.crashes.len()
-        );
-    }
-    table
+    )
 }
 
 #[cfg(test)]
@@ -89,8 +88,8 @@ mod tests {
         let run = Run::of_log("image", STATS, 7).unwrap();
         assert_eq!((run.crashes.len(), run.cause.as_str()), (0, ""));
         let expected = "target       executions  per second  corpus  memory MiB  crashes\n\
-            image              2048          49       7          95        0\n";
-        assert_eq!(table(&[run]), expected);
+            image              2048          49       7          95        0";
+        assert_eq!(format!("{}\n{}", header(), run.line()), expected);
     }
 
     #[test]
