@@ -12,7 +12,7 @@ mod round;
 mod summary;
 mod task;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
@@ -56,10 +56,7 @@ pub fn run(root: &Path, options: &Options) -> Result<ExitCode> {
     if options.ranks {
         return run_ranks(root, options);
     }
-    // With a test, so that packages have the features of the tests and are not built twice.
-    let build = "build --release --workspace --bin trainer --test torture".split(' ');
-    execute(command("cargo").args(build).current_dir(root))?;
-    let trainer = paths::release(root).join("trainer");
+    let trainer = build(root)?;
     let summary = campaign(root, &trainer, options, |line| eprintln!("{line}"))?;
     print!("{summary}");
     Ok(if summary.violations.is_empty() {
@@ -71,10 +68,7 @@ pub fn run(root: &Path, options: &Options) -> Result<ExitCode> {
 
 fn run_ranks(root: &Path, options: &Options) -> Result<ExitCode> {
     setup::mpi::ensure()?;
-    let build = "build --release --workspace --bin trainer --test torture".split(' ');
-    let build = build.chain(setup::mpi::FEATURES);
-    execute(command("cargo").args(build).current_dir(root))?;
-    let trainer = paths::release(root).join("trainer");
+    let trainer = build(root)?;
     let kills = ranks::campaign(&trainer, options.rounds, options.seed, |line| {
         eprintln!("{line}");
     })?;
@@ -84,6 +78,18 @@ fn run_ranks(root: &Path, options: &Options) -> Result<ExitCode> {
     } else {
         ExitCode::FAILURE
     })
+}
+
+/// Builds `trainer` and returns its path. It has the features of the tests, of which one is built
+/// too: otherwise packages would be built twice.
+fn build(root: &Path) -> Result<PathBuf> {
+    let mut cargo = command("cargo");
+    cargo.args("build --release --workspace --bin trainer --test torture".split(' '));
+    if setup::mpi::is_installed() {
+        cargo.args(setup::mpi::FEATURES);
+    }
+    execute(cargo.current_dir(root))?;
+    Ok(paths::release(root).join("trainer"))
 }
 
 /// Runs a campaign with a built `trainer`; `log` gets a line for each round.
