@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
+use std::fmt::Display;
 use std::fs;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
@@ -70,18 +71,28 @@ pub fn write(
     }
     let metadata: HashMap<String, String> = metadata.into_iter().collect();
     let metadata = (!metadata.is_empty()).then_some(metadata);
-    let write = || -> anyhow::Result<()> {
-        let tmp = Temporary::new(temporary_name(path))?;
-        // The library writes a file that only its owner may read; a file created here has the mode
-        // of all others.
-        let permissions = fs::File::create(tmp.path())?.metadata()?.permissions();
-        serialize_to_file(tensors.iter(), metadata, tmp.path())?;
-        fs::set_permissions(tmp.path(), permissions)?;
-        sort_entries(tmp.path())?;
-        fs::File::open(tmp.path())?.sync_all()?;
-        Ok(tmp.rename_to(path)?)
-    };
-    write().with_context(|| format!("writing {}", path.display()))
+    write_views(path, tensors.iter(), metadata)
+        .with_context(|| format!("writing {}", path.display()))
+}
+
+fn write_views<V: View>(
+    path: &Path,
+    tensors: impl IntoIterator<Item = (impl AsRef<str> + Ord + Display, V)>,
+    metadata: Option<HashMap<String, String>>,
+) -> anyhow::Result<()> {
+    // Beside its target, the library writes a file of a name that only it knows. In a folder of
+    // ours, it is removed with the folder: by a signal, or by the next run after a kill.
+    let tmp = Temporary::new(temporary_name(path))?;
+    fs::create_dir(tmp.path())?;
+    let whole = tmp.path().join("weights");
+    // The library writes a file that only its owner may read; a file created here has the mode of
+    // all others.
+    let permissions = fs::File::create(&whole)?.metadata()?.permissions();
+    serialize_to_file(tensors, metadata, &whole)?;
+    fs::set_permissions(&whole, permissions)?;
+    sort_entries(&whole)?;
+    fs::File::open(&whole)?.sync_all()?;
+    Ok(fs::rename(&whole, path)?)
 }
 
 /// Sorts the header of a file, so that the same content is the same bytes in every run.
@@ -98,6 +109,7 @@ fn sort_entries(path: &Path) -> std::io::Result<()> {
 
 #[cfg(all(test, unix))]
 mod tests {
+    use std::cell::RefCell;
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
@@ -116,5 +128,53 @@ mod tests {
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
         assert_eq!(mode(&weights), mode(&other));
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
+    }
+
+    /// A tensor that looks at what is in a folder while it is written.
+    struct Watcher<'a> {
+        folder: &'a Path,
+        seen: RefCell<Vec<String>>,
+    }
+
+    impl View for &Watcher<'_> {
+        fn dtype(&self) -> Dtype {
+            Dtype::U8
+        }
+
+        fn shape(&self) -> &[usize] {
+            &[1]
+        }
+
+        fn data(&self) -> Cow<'_, [u8]> {
+            *self.seen.borrow_mut() = names(self.folder);
+            Cow::Borrowed(&[7])
+        }
+
+        fn data_len(&self) -> usize {
+            1
+        }
+    }
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder).unwrap();
+        let names = entries.map(|entry| entry.unwrap().file_name());
+        names.map(|name| name.into_string().unwrap()).collect()
+    }
+
+    #[test]
+    fn a_file_that_is_being_written_stands_below_one_temporary_name() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.safetensors");
+        // Left by a killed process.
+        let left = dir.path().join("a.safetensors.tmp");
+        fs::create_dir(&left).unwrap();
+        fs::write(left.join(".tmpAoDzx4"), "half").unwrap();
+        let watcher = Watcher {
+            folder: dir.path(),
+            seen: RefCell::default(),
+        };
+        write_views(&path, [("a", &watcher)], None).unwrap();
+        assert_eq!(watcher.seen.take(), ["a.safetensors.tmp"]);
+        assert_eq!(names(dir.path()), ["a.safetensors"]);
     }
 }
