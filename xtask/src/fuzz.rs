@@ -65,7 +65,7 @@ struct Settings {
     seeds: Vec<PathBuf>,
 }
 
-/// Runs the chosen targets and prints a line of a table when one ends.
+/// Runs the chosen targets and prints the row of each as soon as it ends.
 ///
 /// # Errors
 /// Fails for an unknown target, and if a program cannot be built or does not run to its end. An
@@ -79,13 +79,13 @@ pub fn run(root: &Path, options: &Options) -> Result<ExitCode> {
     let fuzz = |(name, settings): (&str, &Settings)| {
         eprintln!("== {name}, {} min", options.minutes);
         let run = fuzz(root, &program, &folder, name, settings, options.minutes)?;
-        println!("{}", run.line());
+        println!("{}", run.row());
         Ok(run)
     };
     let pool = ThreadPoolBuilder::new()
         .num_threads(options.jobs.get())
         .build()?;
-    // One at a time for each thread: otherwise it would take several, and others end early.
+    // Each thread takes one target at a time, so that no target waits while a thread is idle.
     let targets = targets.into_par_iter().with_max_len(1);
     let runs: Vec<Run> = pool.install(|| targets.map(fuzz).collect::<Result<_>>())?;
     let mut code = ExitCode::SUCCESS;

@@ -25,9 +25,9 @@ const SETTINGS: &str = "tests/mutants.toml";
 /// Smallest share of the mutants that tests must catch.
 const MIN_CAUGHT: f64 = 0.9;
 
-/// Arguments of `cargo-mutants` for tests that were run before. The limits, in seconds, end a change
-/// that makes a test run forever; otherwise the first run decides them.
-const SKIP_FIRST_RUN: &[&str] = &[
+/// Arguments of `cargo-mutants` after a baseline run of our own. Without its baseline it cannot derive
+/// the time limits, which end a change that makes a test run forever; they are in seconds.
+const SKIP_BASELINE: &[&str] = &[
     "--baseline",
     "skip",
     "--timeout",
@@ -90,12 +90,17 @@ impl Package {
         std::iter::once(name).chain(self.with_tests_of.iter().map(String::as_str))
     }
 
-    /// Runs the tests without a change where other packages' tests take part, which `cargo-mutants`
-    /// leaves out of its own first run. Returns arguments that make it skip that run.
+    /// Runs the baseline, the tests of unchanged code, if tests of other packages take part:
+    /// `cargo-mutants` omits those from its own baseline. Returns arguments that make it skip its own.
     ///
     /// # Errors
     /// If a test fails.
-    fn first_run(&self, name: &str, folder: &Path, root: &Path) -> Result<&'static [&'static str]> {
+    fn run_baseline(
+        &self,
+        name: &str,
+        folder: &Path,
+        root: &Path,
+    ) -> Result<&'static [&'static str]> {
         if self.with_tests_of.is_empty() {
             return Ok(&[]);
         }
@@ -108,8 +113,8 @@ impl Package {
             .args(&self.tests)
             .envs(environment(folder))
             .current_dir(root);
-        process::run(&mut cargo).context("the tests of code without a change")?;
-        Ok(SKIP_FIRST_RUN)
+        process::run(&mut cargo).context("the tests of unchanged code")?;
+        Ok(SKIP_BASELINE)
     }
 }
 
@@ -118,7 +123,7 @@ fn environment(folder: &Path) -> [(&'static str, PathBuf); 3] {
     [
         // A change compiles in seconds this way, in minutes otherwise.
         ("CARGO_INCREMENTAL", "1".into()),
-        // Nobody reads the lines of a test that fails.
+        // Debug information slows builds, and no failure is debugged here.
         ("CARGO_PROFILE_DEV_DEBUG", "none".into()),
         // Dependencies are compiled once.
         ("CARGO_TARGET_DIR", folder.to_owned()),
@@ -205,7 +210,7 @@ fn package_outcomes(
     let folder = paths::target(root).join("mutants").join(name);
     fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
     let built = paths::target(root).join("mutants/target");
-    let first_run = package.first_run(name, &built, root)?;
+    let skip_baseline = package.run_baseline(name, &built, root)?;
     let shard = format!("{}/{}", options.seed % options.one_in, options.one_in);
     let mut cargo = command("cargo");
     cargo
@@ -213,14 +218,14 @@ fn package_outcomes(
         .args(["--sharding", "round-robin", "--shard", &shard])
         .args(package.files.iter().flat_map(|file| ["--file", file]))
         .args(package.test_packages(name))
-        // Given after `--`, they would choose what runs, but all programs would be built.
+        // After `--` they would select what runs, but every program would still be built.
         .args(
             package
                 .programs
                 .iter()
                 .map(|arg| format!("--cargo-arg={arg}")),
         )
-        .args(first_run)
+        .args(skip_baseline)
         .arg("--output")
         .arg(&folder)
         .args(["--", "--"])

@@ -80,8 +80,8 @@ fn write_views<V: View>(
     tensors: impl IntoIterator<Item = (impl AsRef<str> + Ord + Display, V)>,
     metadata: Option<HashMap<String, String>>,
 ) -> anyhow::Result<()> {
-    // Beside its target, the library writes a file of a name that only it knows. In a folder of
-    // ours, it is removed with the folder: by a signal, or by the next run after a kill.
+    // The library first writes to a file with a random name beside its target. The target is
+    // therefore in a temporary folder, which a signal or the next run removes with that file.
     let tmp = Temporary::new(temporary_name(path))?;
     fs::create_dir(tmp.path())?;
     let whole = tmp.path().join("weights");

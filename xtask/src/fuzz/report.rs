@@ -1,5 +1,6 @@
-//! What a run of libFuzzer printed, as a line of a table.
+//! Reads the log of a libFuzzer run and formats it as a row of a table.
 
+use std::fmt::Display;
 use std::path::PathBuf;
 
 /// A run of one target.
@@ -49,26 +50,33 @@ impl Run {
         })
     }
 
-    /// Returns its line of the table.
-    pub(super) fn line(&self) -> String {
-        format!(
-            "{:<10} {:>12} {:>11} {:>7} {:>11} {:>8}",
-            self.name,
-            self.executions,
-            self.per_second,
-            self.corpus,
-            self.memory,
-            self.crashes.len()
-        )
+    /// Returns the row of this run.
+    pub(super) fn row(&self) -> String {
+        row([
+            &self.name,
+            &self.executions,
+            &self.per_second,
+            &self.corpus,
+            &self.memory,
+            &self.crashes.len(),
+        ])
     }
 }
 
-/// Returns the names of the columns of the table of runs.
+/// Returns the header of the table.
 pub(super) fn header() -> String {
-    format!(
-        "{:<10} {:>12} {:>11} {:>7} {:>11} {:>8}",
-        "target", "executions", "per second", "corpus", "memory MiB", "crashes"
-    )
+    row([
+        &"target",
+        &"executions",
+        &"per second",
+        &"corpus",
+        &"memory MiB",
+        &"crashes",
+    ])
+}
+
+fn row([name, executions, per_second, corpus, memory, crashes]: [&dyn Display; 6]) -> String {
+    format!("{name:<10} {executions:>12} {per_second:>11} {corpus:>7} {memory:>11} {crashes:>8}")
 }
 
 #[cfg(test)]
@@ -84,12 +92,12 @@ mod tests {
         stat::peak_rss_mb:              95\n";
 
     #[test]
-    fn a_run_without_a_crash_is_a_line_of_the_table() {
+    fn a_run_without_a_crash_is_a_row_of_the_table() {
         let run = Run::of_log("image", STATS, 7).unwrap();
         assert_eq!((run.crashes.len(), run.cause.as_str()), (0, ""));
         let expected = "target       executions  per second  corpus  memory MiB  crashes\n\
             image              2048          49       7          95        0";
-        assert_eq!(format!("{}\n{}", header(), run.line()), expected);
+        assert_eq!(format!("{}\n{}", header(), run.row()), expected);
     }
 
     #[test]

@@ -80,8 +80,8 @@ fn run_ranks(root: &Path, options: &Options) -> Result<ExitCode> {
     })
 }
 
-/// Builds `trainer` and returns its path. It has the features of the tests, of which one is built
-/// too: otherwise packages would be built twice.
+/// Builds `trainer`, with MPI where that is installed, and returns its path. A test is built with it,
+/// so that fewer packages differ from those of a build of all tests.
 fn build(root: &Path) -> Result<PathBuf> {
     let mut cargo = command("cargo");
     cargo.args("build --release --workspace --bin trainer --test torture".split(' '));
