@@ -11,7 +11,7 @@ use espalier_tests::photos::{jpeg, keep, landscape};
 use espalier_web::messages::protocol::BUILD;
 use serde_json::json;
 
-/// Number of photos of the long session; the variable asks for more.
+/// Number of photos of the long session; `cargo xtask siege` asks for more.
 const PHOTOS: usize = 60;
 const PHOTOS_VARIABLE: &str = "ESPALIER_SIEGE_PHOTOS";
 
@@ -90,7 +90,7 @@ fn a_long_session_with_cancelled_photos_takes_no_more_memory_than_its_beginning(
 }
 
 #[test]
-#[ignore = "needs Firefox and the built page: GECKODRIVER and FIREFOX name the programs"]
+#[ignore = "needs Firefox and the built page: cargo xtask siege"]
 fn a_long_session_in_firefox_takes_no_more_memory_than_its_beginning() {
     if std::env::var_os("GECKODRIVER").is_some() {
         // Firefox cannot be asked to empty its caches, so this is the most that it has taken.

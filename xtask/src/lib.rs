@@ -32,6 +32,7 @@ pub mod release;
 pub mod scale;
 pub mod serve;
 pub mod setup;
+pub mod siege;
 pub mod sizes;
 pub mod stamp;
 pub mod study;

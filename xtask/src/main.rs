@@ -11,7 +11,7 @@ use xtask::torture;
 use xtask::totals::Totals;
 use xtask::{
     agree, bench, ci, demo, dependencies, docs, fuzz, golden, mutants, page_cost, paths, release,
-    scale, setup, study, test_run, web_build,
+    scale, setup, siege, study, test_run, web_build,
 };
 
 /// Set-up, build, serve, test and check commands of Espalier.
@@ -94,6 +94,8 @@ enum Command {
     /// Kill `trainer` at random moments, fill its disk, and check what it leaves
     #[cfg(unix)]
     Torture(torture::Options),
+    /// Give the page hundreds of photos in Chromium and Firefox, and end its engines
+    Siege(siege::Options),
     /// Generate the reference values below tests/golden again
     Golden {
         /// Only compare them with the stored ones
@@ -187,6 +189,7 @@ fn run(root: &Path, command: Command) -> Result<ExitCode> {
         Command::Torture(options) => return torture::run(root, &options),
         Command::Golden { check } => golden::run_all(root, check)?,
         Command::Agree { photos } => agree::run(root, &photos)?,
+        Command::Siege(options) => siege::run(root, &options)?,
         Command::PageCost { bundle } => page_cost::run(root, &bundle)?,
         Command::Scale(options) => scale::run(&options)?,
         Command::Bench(options) => bench::run(root, &options)?,

@@ -1,4 +1,4 @@
-//! Firefox and its WebDriver, for `cargo xtask page-cost`.
+//! Firefox and its WebDriver, for the tests of [`crate::browser_test`].
 
 use std::path::{Path, PathBuf};
 
