@@ -412,4 +412,24 @@ mod tests {
         assert_eq!(workers(&["dataset.workers=0"]), 5);
         assert_eq!(workers(&["dataset.workers=2"]), 2);
     }
+
+    #[test]
+    fn the_root_is_the_text_of_the_method() {
+        let root = |method: &str| {
+            let run = run(&[&format!("train.method=\"{method}\"")]);
+            let architecture = run.architecture();
+            let tokenizer = architecture.text.tokenizer(MERGES).unwrap();
+            let encoded = |text: &str| {
+                let texts = [text.to_owned()];
+                tokenizer.encode_batch(&texts, architecture.text.context)
+            };
+            let texts = ["Eukarya", ""].map(|text| encoded(text).ids);
+            (run.root_tokens(&tokenizer, &architecture).ids, texts)
+        };
+        let (rcme, [named, _]) = root("rcme");
+        assert_eq!(rcme, named);
+        // A method without a root gets the empty text.
+        let (clip, [_, empty]) = root("clip");
+        assert_eq!(clip, empty);
+    }
 }

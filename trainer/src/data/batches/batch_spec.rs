@@ -239,12 +239,12 @@ mod tests {
             }),
             "max-broken must be a fraction in [0, 1], found 1.5"
         );
-        assert!(
-            message(BatchSpec {
-                min_box_px: f64::NAN,
-                ..spec
-            })
-            .starts_with("min-box-px")
-        );
+        for min_box_px in [f64::NAN, f64::INFINITY, -1.0] {
+            let found = message(BatchSpec {
+                min_box_px,
+                ..spec.clone()
+            });
+            assert!(found.starts_with("min-box-px"), "{found}");
+        }
     }
 }

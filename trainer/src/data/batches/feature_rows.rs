@@ -114,4 +114,14 @@ mod tests {
         assert!(rows.row(3).is_empty());
         assert_eq!(rows.gather(&[7]).values, [0.0, 0.0]);
     }
+
+    #[test]
+    fn a_table_is_described_by_its_size() {
+        let mut rows = FeatureRows::new(2);
+        // The last number is no whole row.
+        assert_eq!(rows.push(half(&[1.0])), 0);
+        assert_eq!(rows.push(half(&[1.0, 2.0, 3.0])), 0);
+        assert!(rows.blocks.iter().all(|(_, values)| !values.is_empty()));
+        assert_eq!(format!("{rows:?}"), "1 rows of 2 numbers");
+    }
 }

@@ -139,6 +139,7 @@ pub fn read<E: From<DataError>>(
 mod tests {
     use super::*;
     use crate::data::Synthetic;
+    use crate::data::sampling::flawed::{Flaw, Flawed};
     use espalier_core::input::ResizeMode;
 
     #[test]
@@ -159,5 +160,38 @@ mod tests {
         .unwrap();
         assert_eq!(keys.len(), 270);
         assert!(keys.is_sorted());
+    }
+
+    #[test]
+    fn unreadable_records_are_left_out_up_to_the_limit() {
+        // A quarter of each unit.
+        let flawed = [(0, 1), (1, 0)].into_iter();
+        let data: Arc<dyn Dataset> = Arc::new(Flawed::new(&[4, 4]).with(Flaw::Unreadable, flawed));
+        let preprocess = Preprocess::new(16, ResizeMode::CentreCrop);
+        let read_up_to = |limit, max_broken| {
+            let mut keys = Vec::new();
+            let result = read(&data, &preprocess, limit, max_broken, |images| {
+                keys.extend(images.into_iter().map(|image| image.key));
+                Ok::<_, DataError>(())
+            });
+            result.map(|()| keys.join(" "))
+        };
+        assert_eq!(read_up_to(9, 0.25).unwrap(), "0/0 0/2 0/3 1/1 1/2 1/3");
+        assert_eq!(read_up_to(4, 0.5).unwrap(), "0/0 0/2 0/3 1/1");
+        match read_up_to(9, 0.2).unwrap_err() {
+            DataError::TooManyBroken { counts, .. } => {
+                assert_eq!((counts.seen, counts.broken()), (8, 2));
+                let example = &counts.by_cause[&Cause::UnreadablePicture].example;
+                assert_eq!(
+                    (example.file.as_str(), example.key.as_str()),
+                    ("flawed.tar", "0/1")
+                );
+            }
+            error => panic!("{error:?}"),
+        }
+        let all = (0..2).flat_map(|unit| (0..4).map(move |row| (unit, row)));
+        let none: Arc<dyn Dataset> = Arc::new(Flawed::new(&[4, 4]).with(Flaw::Unreadable, all));
+        let error = read(&none, &preprocess, 9, 1.0, |_| Ok::<_, DataError>(())).unwrap_err();
+        assert!(error.to_string().contains("none in 8 records"), "{error}");
     }
 }

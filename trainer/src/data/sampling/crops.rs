@@ -98,3 +98,60 @@ impl Records for Boxes {
         ))
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::data::sampling::flawed::{Flaw, Flawed};
+
+    fn read_all(data: &dyn Dataset) -> Vec<Result<Record, Broken>> {
+        let mut found = Vec::new();
+        for (at, unit) in data.units().iter().enumerate() {
+            let records = data.load(at).unwrap();
+            found.extend((0..unit.records as usize).map(|row| records.read(row)));
+        }
+        found
+    }
+
+    #[test]
+    fn there_is_a_record_for_each_box() {
+        let whole: Arc<dyn Dataset> = Arc::new(Flawed::new(&[3, 2]));
+        let crops = Crops::new(Arc::clone(&whole));
+        let mut expected = Vec::new();
+        for record in read_all(&*whole).into_iter().map(Result::unwrap) {
+            let image = record.picture.decode().unwrap();
+            for (index, grounded) in record.boxes.iter().enumerate() {
+                let crop = crop_region(&grounded.region, &image).unwrap();
+                let key = format!("{}#{index}", record.key);
+                expected.push((key, grounded.phrase.clone(), grounded.synset.clone(), crop));
+            }
+        }
+        let found = read_all(&crops).into_iter().map(|record| {
+            let record = record.unwrap();
+            assert!(record.boxes.is_empty());
+            let label = record.synsets.first().cloned();
+            (
+                record.key,
+                record.caption,
+                label,
+                record.picture.decode().unwrap(),
+            )
+        });
+        assert!(expected.len() > 5);
+        assert_eq!(found.collect::<Vec<_>>(), expected);
+        assert_eq!(crops.shard_name(0), "flawed.tar");
+    }
+
+    #[test]
+    fn an_unreadable_record_is_one_broken_record_and_one_without_boxes_is_none() {
+        let data = Flawed::new(&[3])
+            .with(Flaw::Unreadable, [(0, 1)].into_iter())
+            .with(Flaw::NoBox, [(0, 2)].into_iter());
+        let boxes = data.load(0).unwrap().read(0).unwrap().boxes.len();
+        let found = read_all(&Crops::new(Arc::new(data)));
+        assert_eq!(found.len(), boxes + 1);
+        let broken = found.into_iter().filter_map(Result::err);
+        assert_eq!(broken.map(|b| b.key).collect::<Vec<_>>(), ["0/1"]);
+    }
+}

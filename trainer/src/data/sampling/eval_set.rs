@@ -322,6 +322,7 @@ mod tests {
         let wide = labelled([0.5, 0.5, 0.9, 0.75], Some("wide"));
         let tall = labelled([0.7, 0.1, 0.8, 0.9], Some("tall"));
         let twin = labelled([0.1, 0.5, 0.5, 0.75], Some("twin"));
+        let square = labelled([0.0, 0.0, 0.35, 0.35], Some("square"));
         let unknown = labelled([0.0, 0.0, 1.0, 1.0], None);
         let of = |boxes: &[&GroundedBox]| {
             let boxes: Vec<GroundedBox> = boxes.iter().map(|b| (*b).clone()).collect();
@@ -333,6 +334,7 @@ mod tests {
             Some("wide"),
             "the first of equally large ones"
         );
+        assert_eq!(of(&[&wide, &square, &tall]).as_deref(), Some("square"));
         assert_eq!(of(&[&unknown]), None);
     }
 }

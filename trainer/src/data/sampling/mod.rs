@@ -4,6 +4,8 @@ pub mod cropped_images;
 pub mod crops;
 pub(crate) mod draw;
 pub mod eval_set;
+#[cfg(test)]
+pub(crate) mod flawed;
 mod lane;
 mod open_group;
 pub(crate) mod outliers;

@@ -99,7 +99,8 @@ pub(crate) fn tree_prior(taxonomy: &Taxonomy) -> Vec<f64> {
         for child in children {
             shares[child.index()] += share * weight(*child);
         }
-        shares[ix.index()] = share * own_weight;
+        // What remains for the node itself; it is read only where the node is a label.
+        shares[ix.index()] = share;
     }
     let labels = taxonomy.labelled().iter();
     labels.map(|ix| shares[ix.index()]).collect()

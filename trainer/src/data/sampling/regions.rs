@@ -130,6 +130,28 @@ mod tests {
     }
 
     #[test]
+    fn a_square_is_corrupted_if_a_random_number_is_below_the_probability() {
+        let picture = RgbImage::from_fn(40, 40, |x, y| Rgb([(x * 6) as u8, (y * 6) as u8, 99]));
+        let with = |corruption| {
+            let spec = BatchSpec {
+                corruption,
+                ..spec()
+            };
+            let mut random = random();
+            let square = encoder_square(&picture, &spec, &mut random).ok().unwrap();
+            (square, random.bits())
+        };
+        let mut random = random();
+        let plain = uncorrupted_square(&picture, &spec(), &mut random);
+        let plain = plain.ok().unwrap();
+        // Without corruption, no number is drawn for it.
+        assert_eq!(with(0.0), (plain.clone(), random.clone().bits()));
+        let number = random.uniform();
+        assert_eq!(with(number).0, plain);
+        assert_ne!(with(number.next_up()).0, plain);
+    }
+
+    #[test]
     fn a_wide_picture_is_padded_before_it_is_cropped() {
         let has_white = |width, height, white_pad| {
             let spec = BatchSpec {

@@ -246,3 +246,90 @@ fn check_position(dataset: &dyn Dataset, batch_size: usize, from: Position) -> R
     }
     Ok(())
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use espalier_core::taxonomy::Taxonomy;
+
+    use super::*;
+    use crate::config::{Needs, RankText};
+    use crate::data::formats::synthetic::taxonomy_tsv;
+    use crate::data::records::lineage::{Lineages, NegativeKind};
+    use crate::data::sampling::flawed::Flawed;
+    use crate::model_file::MERGES;
+
+    fn start(data: Flawed, spec: BatchSpec) -> Result<BatchStream> {
+        let tokenizer = Arc::new(Tokenizer::from_merges(MERGES, 8192).unwrap());
+        let from: Positions = (0..spec.lanes).map(|_| Position::default()).collect();
+        BatchStream::start(Arc::new(data), tokenizer, spec, from)
+    }
+
+    #[test]
+    fn a_batch_has_what_its_method_needs_and_no_more() {
+        let taxonomy = Taxonomy::from_tsv(&taxonomy_tsv()).unwrap();
+        let lineages = Lineages::new(taxonomy, 0, RankText::Name, NegativeKind::SameTier).unwrap();
+        let lineages = Some(Arc::new(lineages));
+        for needs in [Needs::Captions, Needs::Boxes, Needs::Chains, Needs::Parts] {
+            let spec = BatchSpec {
+                needs,
+                lineages: lineages.clone(),
+                min_box_px: 1.0,
+                ..BatchSpec::new(4, 16, 77)
+            };
+            let batch = start(Flawed::new(&[12]), spec).unwrap().next();
+            let batch = batch.unwrap().unwrap();
+            assert_eq!((batch.keys.len(), batch.captions.rows), (4, 4));
+            let has = [
+                batch.box_images.is_some() && batch.phrases.is_some(),
+                batch.chains.is_some(),
+                batch.scenes.is_some(),
+            ];
+            let needed = [Needs::Boxes, Needs::Chains, Needs::Parts].map(|part| part == needs);
+            assert_eq!(has, needed, "{needs:?}");
+        }
+    }
+
+    #[test]
+    fn each_lane_has_at_least_one_unit() {
+        let refusal = |records: &[u32], lanes| {
+            let spec = BatchSpec {
+                lanes,
+                ..BatchSpec::new(4, 16, 77)
+            };
+            start(Flawed::new(records), spec).err()
+        };
+        assert!(refusal(&[4, 4], 2).is_none());
+        assert!(matches!(
+            refusal(&[4, 4], 3),
+            Some(DataError::TooFewUnits { units: 2, lanes: 3 })
+        ));
+        // One lane reads all units; without any there are too few records.
+        assert!(matches!(
+            refusal(&[], 1),
+            Some(DataError::TooFewUsable { usable: 0, .. })
+        ));
+    }
+
+    #[test]
+    fn a_stream_continues_at_the_end_of_an_epoch_but_not_beyond() {
+        let from = |index| {
+            let tokenizer = Arc::new(Tokenizer::from_merges(MERGES, 8192).unwrap());
+            let spec = BatchSpec::new(4, 16, 77);
+            let position = Position { epoch: 0, index };
+            BatchStream::start(Arc::new(Flawed::new(&[8])), tokenizer, spec, position)
+        };
+        let batch = from(8).unwrap().next().unwrap().unwrap();
+        let after = batch.position_after.lanes();
+        assert_eq!(after, [Position { epoch: 1, index: 4 }]);
+        let refusal = from(9).err();
+        assert!(matches!(
+            refusal,
+            Some(DataError::Position {
+                index: 9,
+                records: 8,
+                ..
+            })
+        ));
+    }
+}

@@ -1,127 +1,25 @@
 //! A lane over records that are unusable at chosen places of the epoch.
 
-use std::collections::BTreeMap;
-use std::io::Cursor;
-use std::sync::Mutex;
-use std::sync::atomic::AtomicUsize;
-use std::thread::sleep;
-use std::time::Duration;
-
-use image::{ImageFormat, RgbImage};
+use image::RgbImage;
 use rayon::ThreadPoolBuilder;
 
 use super::*;
 use crate::config::Needs;
-use crate::data::Synthetic;
-use crate::data::records::fault::{Broken, Cause, Fault};
+use crate::data::records::fault::Cause;
 use crate::data::records::order::ShuffleBudget;
-use crate::data::records::picture::Picture;
-use crate::data::records::source::{Record, Records, Unit};
 use crate::data::sampling::draw::View;
-
-/// What is wrong with a record.
-#[derive(Clone, Copy, Debug)]
-enum Flaw {
-    NoBox,
-    Unreadable,
-    StorageFailed,
-    /// Only the header of the image can be read.
-    DamagedPixels,
-}
-
-/// Units of synthetic records, some of which have a flaw.
-#[derive(Clone)]
-struct Flawed {
-    units: Vec<Unit>,
-    /// By unit and row.
-    flaws: Arc<BTreeMap<(u32, u32), Flaw>>,
-    /// Units that were fetched ahead.
-    fetched: Arc<Mutex<Vec<usize>>>,
-    /// Number of records read.
-    read: Arc<AtomicUsize>,
-}
+use crate::data::sampling::flawed::{Flaw, Flawed};
 
 impl Flawed {
-    fn new(records: &[u32]) -> Self {
-        let unit = |(part, &records)| Unit {
-            shard: 0,
-            part,
-            records,
-            bytes: 1,
-        };
-        Self {
-            units: (0..).zip(records).map(unit).collect(),
-            flaws: Arc::default(),
-            fetched: Arc::default(),
-            read: Arc::default(),
-        }
-    }
-
     /// Adds a flaw to the records at these places of the first epoch, read as `spec` says.
-    fn with(mut self, flaw: Flaw, places: impl Iterator<Item = usize>, spec: &BatchSpec) -> Self {
+    fn with_places(
+        self,
+        flaw: Flaw,
+        places: impl Iterator<Item = usize>,
+        spec: &BatchSpec,
+    ) -> Self {
         let order = reading_order(&self, spec);
-        let flawed = places.map(|place| (order[place], flaw));
-        Arc::make_mut(&mut self.flaws).extend(flawed);
-        self
-    }
-
-    fn load_unit(&self, unit: usize) -> FlawedRecords {
-        FlawedRecords {
-            data: self.clone(),
-            unit,
-        }
-    }
-}
-
-impl Dataset for Flawed {
-    fn units(&self) -> &[Unit] {
-        &self.units
-    }
-
-    fn shard_name(&self, _shard: u32) -> &'static str {
-        "flawed.tar"
-    }
-
-    fn load(&self, unit: usize) -> std::result::Result<Box<dyn Records>, Broken> {
-        Ok(Box::new(self.load_unit(unit)))
-    }
-
-    fn prefetch(&self, unit: usize) {
-        // A lane that did not wait for this would read before it is done.
-        sleep(Duration::from_millis(20));
-        self.fetched.lock().unwrap().push(unit);
-    }
-}
-
-struct FlawedRecords {
-    data: Flawed,
-    unit: usize,
-}
-
-impl Records for FlawedRecords {
-    fn read(&self, row: usize) -> std::result::Result<Record, Broken> {
-        self.data.read.fetch_add(1, Ordering::Relaxed);
-        let key = format!("{}/{row}", self.unit);
-        let flaw = self.data.flaws.get(&(self.unit as u32, row as u32));
-        let broken = |cause| Fault::new(cause, "on purpose").of(key.clone());
-        let mut record = Synthetic::new(1, 16, self.unit as u64).load(0)?.read(row)?;
-        record.key.clone_from(&key);
-        match flaw {
-            None => {}
-            Some(Flaw::NoBox) => record.boxes.clear(),
-            Some(Flaw::Unreadable) => return Err(broken(Cause::UnreadablePicture)),
-            Some(Flaw::StorageFailed) => return Err(broken(Cause::StorageFailed)),
-            Some(Flaw::DamagedPixels) => {
-                let mut png = Vec::new();
-                RgbImage::new(16, 16)
-                    .write_to(&mut Cursor::new(&mut png), ImageFormat::Png)
-                    .unwrap();
-                // Within the compressed pixels, which begin at byte 41.
-                png[43..48].fill(0xff);
-                record.picture = Picture::Encoded(png);
-            }
-        }
-        Ok(record)
+        self.with(flaw, places.map(|place| order[place]))
     }
 }
 
@@ -260,8 +158,8 @@ fn skipped_records_are_counted_by_their_flaw() {
         ..spec(Needs::Boxes)
     };
     let data = Flawed::new(&[12])
-        .with(Flaw::NoBox, [0, 2].into_iter(), &spec)
-        .with(Flaw::Unreadable, [1, 4, 5].into_iter(), &spec);
+        .with_places(Flaw::NoBox, [0, 2].into_iter(), &spec)
+        .with_places(Flaw::Unreadable, [1, 4, 5].into_iter(), &spec);
     let drawn = next(&mut lane(&data, 0..4, 0, &spec), &shared(&spec));
     let order = keys_in_order(&data, &spec);
     assert_eq!(keys(&drawn), [&order[3], &order[6], &order[7], &order[8]]);
@@ -280,7 +178,7 @@ fn storage_that_fails_ends_the_stream_at_once() {
         max_broken: 1.0,
         ..spec(Needs::Captions)
     };
-    let data = Flawed::new(&[12]).with(Flaw::StorageFailed, [1].into_iter(), &spec);
+    let data = Flawed::new(&[12]).with_places(Flaw::StorageFailed, [1].into_iter(), &spec);
     let error = failure(&mut lane(&data, 0..4, 0, &spec), &shared(&spec));
     assert!(matches!(error, DataError::Storage { .. }), "{error:?}");
 }
@@ -292,10 +190,10 @@ fn broken_records_are_counted_against_the_limit_from_the_200th_record_on() {
         ..spec(Needs::Captions)
     };
     let shared = shared(&spec);
-    let half = Flawed::new(&[400]).with(Flaw::Unreadable, 0..100, &spec);
+    let half = Flawed::new(&[400]).with_places(Flaw::Unreadable, 0..100, &spec);
     let drawn = next(&mut lane(&half, 0..100, 0, &spec), &shared);
     assert_eq!(drawn.skipped.seen, 200);
-    let more = half.with(Flaw::Unreadable, 150..151, &spec);
+    let more = half.with_places(Flaw::Unreadable, 150..151, &spec);
     match failure(&mut lane(&more, 0..100, 0, &spec), &shared) {
         DataError::TooManyBroken { counts, limit } => {
             assert_eq!((counts.seen, counts.broken()), (200, 101));
@@ -308,13 +206,13 @@ fn broken_records_are_counted_against_the_limit_from_the_200th_record_on() {
 #[test]
 fn broken_records_of_a_short_epoch_are_counted_against_the_limit_at_its_end() {
     let spec = spec(Needs::Captions);
-    let data = Flawed::new(&[10]).with(Flaw::Unreadable, 0..6, &spec);
+    let data = Flawed::new(&[10]).with_places(Flaw::Unreadable, 0..6, &spec);
     match failure(&mut lane(&data, 0..6, 0, &spec), &shared(&spec)) {
         DataError::TooManyBroken { counts, .. } => assert_eq!(counts.seen, 10),
         error => panic!("{error:?}"),
     }
     // Of the end of an epoch alone, too little is known.
-    let data = Flawed::new(&[10]).with(Flaw::Unreadable, 8..10, &spec);
+    let data = Flawed::new(&[10]).with_places(Flaw::Unreadable, 8..10, &spec);
     let mut lane = lane(&data, 0..6, 8, &spec);
     let _ = next(&mut lane, &shared(&spec));
     assert_eq!(lane.position_after().epoch, 1);
@@ -324,7 +222,7 @@ fn broken_records_of_a_short_epoch_are_counted_against_the_limit_at_its_end() {
 fn an_epoch_that_cannot_fill_a_batch_is_an_error() {
     let spec = spec(Needs::Boxes);
     let shared = shared(&spec);
-    let data = Flawed::new(&[10]).with(Flaw::NoBox, 0..6, &spec);
+    let data = Flawed::new(&[10]).with_places(Flaw::NoBox, 0..6, &spec);
     let too_few = |index| match failure(&mut lane(&data, 0..6, index, &spec), &shared) {
         DataError::TooFewUsable {
             usable,
@@ -342,7 +240,7 @@ fn an_epoch_that_cannot_fill_a_batch_is_an_error() {
 fn ten_thousand_unusable_records_in_a_row_are_an_error() {
     let spec = spec(Needs::Boxes);
     let shared = shared(&spec);
-    let all = Flawed::new(&[10_300]).with(Flaw::NoBox, 0..10_300, &spec);
+    let all = Flawed::new(&[10_300]).with_places(Flaw::NoBox, 0..10_300, &spec);
     match failure(&mut lane(&all, 0..100, 0, &spec), &shared) {
         DataError::TooFewUsable { usable, counts, .. } => {
             assert_eq!((usable, counts.seen), (0, 10_000));
@@ -351,7 +249,7 @@ fn ten_thousand_unusable_records_in_a_row_are_an_error() {
     }
     // One usable record starts the count again.
     let places = (0..10_100).filter(|place| *place != 5_000);
-    let two_rows = Flawed::new(&[10_300]).with(Flaw::NoBox, places, &spec);
+    let two_rows = Flawed::new(&[10_300]).with_places(Flaw::NoBox, places, &spec);
     let drawn = next(&mut lane(&two_rows, 0..100, 0, &spec), &shared);
     assert_eq!(drawn.skipped.no_usable_box, 10_099);
 }
@@ -380,7 +278,7 @@ fn a_process_decodes_the_images_of_its_own_rows() {
         ..spec(Needs::Boxes)
     };
     let shared = shared(&spec);
-    let data = Flawed::new(&[20]).with(Flaw::NoBox, [0, 3].into_iter(), &spec);
+    let data = Flawed::new(&[20]).with_places(Flaw::NoBox, [0, 3].into_iter(), &spec);
     let whole = next(&mut lane(&data, 10..16, 0, &spec), &shared);
     // The sixth and seventh record fill the last two rows, since two were skipped.
     let own = 13..15;
@@ -404,7 +302,7 @@ fn damaged_pixels_are_noticed_by_the_process_that_decodes_them() {
         ..spec(Needs::Captions)
     };
     let shared = shared(&spec);
-    let data = Flawed::new(&[20]).with(Flaw::DamagedPixels, [1].into_iter(), &spec);
+    let data = Flawed::new(&[20]).with_places(Flaw::DamagedPixels, [1].into_iter(), &spec);
     let incomplete = |own: Range<usize>| {
         let drawn = lane(&data, 0..6, 0, &spec).draw(&shared, Some(&own));
         let drawn = drawn.unwrap().unwrap();
