@@ -47,6 +47,10 @@ mod tests {
         let items = vec![(0.9, true), (0.5, false), (0.4, true)];
         let known = (51.0 + 50.0 * 2.0 / 3.0) / 101.0;
         assert!((average_precision(items).unwrap_or(0.0) - known).abs() < 1e-12);
+        // Right, right, wrong, right: precision 1 up to recall 2/3 (67 levels), then 3/4 (34 levels).
+        let items = vec![(0.9, true), (0.8, true), (0.5, false), (0.4, true)];
+        let known = (67.0 + 34.0 * 3.0 / 4.0) / 101.0;
+        assert!((average_precision(items).unwrap_or(0.0) - known).abs() < 1e-12);
         // Wrong, right, right: 2/3 everywhere.
         let items = vec![(0.1, true), (0.9, false), (0.4, true)];
         assert!((average_precision(items).unwrap_or(0.0) - 2.0 / 3.0).abs() < 1e-12);

@@ -7,13 +7,15 @@ pub fn pearson(x: &[f64], y: &[f64]) -> Option<f64> {
     if n < 2 {
         return None;
     }
-    let mean = |v: &[f64]| v[..n].iter().sum::<f64>() / n as f64;
-    let (mx, my) = (mean(x), mean(y));
+    let deviations = |v: &[f64]| {
+        let mean = v[..n].iter().sum::<f64>() / n as f64;
+        v[..n].iter().map(|value| value - mean).collect::<Vec<_>>()
+    };
     let (mut xy, mut xx, mut yy) = (0.0, 0.0, 0.0);
-    for (a, b) in x.iter().zip(y) {
-        xy += (a - mx) * (b - my);
-        xx += (a - mx) * (a - mx);
-        yy += (b - my) * (b - my);
+    for (a, b) in deviations(x).into_iter().zip(deviations(y)) {
+        xy += a * b;
+        xx += a * a;
+        yy += b * b;
     }
     let spread = (xx * yy).sqrt();
     (spread > 0.0).then(|| (xy / spread).clamp(-1.0, 1.0))
@@ -70,8 +72,9 @@ mod tests {
     }
 
     #[test]
-    fn without_spread_there_is_no_correlation() {
+    fn a_correlation_needs_two_pairs_and_spread() {
         assert_eq!(spearman(&[1.0, 2.0], &[3.0, 3.0]), None);
         assert_eq!(pearson(&[1.0], &[2.0]), None);
+        assert_eq!(pearson(&[1.0, 2.0], &[3.0, 5.0]), Some(1.0));
     }
 }

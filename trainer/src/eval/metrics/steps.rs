@@ -140,9 +140,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_ends_of_a_range_are_exact() {
+    fn numbers_of_a_range_are_even_and_its_ends_exact() {
         let points = linspace(0.1, 0.7, 50);
         assert_eq!((points.len(), points[0], points[49]), (50, 0.1, 0.7));
+        assert_eq!(linspace(1.0, 4.0, 4), [1.0, 2.0, 3.0, 4.0]);
         assert_eq!(linspace(0.1, 0.7, 1), [0.7]);
         assert!(linspace(0.1, 0.7, 0).is_empty());
     }
@@ -180,6 +181,7 @@ mod tests {
         assert_eq!(found.recall, 1.0);
         let empty = compare(&BTreeSet::new(), &references, 2);
         assert_eq!((empty.precision, empty.recall), (0.0, 0.0));
-        assert_eq!((f1(0.5, 1.0), f1(0.0, 0.0)), (2.0 / 3.0, 0.0));
+        assert_eq!((f1(0.5, 1.0), f1(0.5, 0.25)), (2.0 / 3.0, 1.0 / 3.0));
+        assert_eq!((f1(0.0, 0.0), f1(0.5, 0.0)), (0.0, 0.0));
     }
 }
