@@ -25,7 +25,7 @@ pub fn trainer_command() -> Command {
             return path.into();
         }
         let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
-        let built = Command::new(env!("CARGO"))
+        let built = xtask::process::command(env!("CARGO"))
             .args([
                 "build",
                 "--release",

@@ -11,11 +11,24 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
+/// Variables that `cargo run` sets for the package of this program begin so.
+const OF_PACKAGE: [&str; 2] = ["CARGO_MANIFEST_", "CARGO_PKG_"];
+
 /// Returns a command without standard input.
+///
+/// It does not get the variables of this package either. The build script of `ring` depends on them, so
+/// `ring` and the packages above it would be compiled again whenever a build is started by `cargo xtask`
+/// after one from a shell.
 #[must_use]
 pub fn command(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
     command.stdin(Stdio::null());
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        if OF_PACKAGE.iter().any(|begin| text.starts_with(begin)) {
+            command.env_remove(&name);
+        }
+    }
     command
 }
 
@@ -178,6 +191,17 @@ fn tail(text: &str, lines: usize) -> String {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_command_does_not_get_the_variables_of_this_package() {
+        // `cargo test` sets it, as `cargo run` does.
+        assert!(std::env::var_os("CARGO_PKG_NAME").is_some());
+        let c = command("cargo");
+        let changed: Vec<_> = c.get_envs().collect();
+        assert!(changed.contains(&(OsStr::new("CARGO_PKG_NAME"), None)));
+        assert!(changed.contains(&(OsStr::new("CARGO_MANIFEST_DIR"), None)));
+        assert!(!changed.iter().any(|(name, _)| *name == "PATH"));
+    }
 
     #[test]
     fn a_command_is_shown_as_typed() {
