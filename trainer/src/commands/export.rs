@@ -10,7 +10,7 @@ use espalier_core::caption::Captioner;
 use espalier_core::taxonomy::Taxonomy;
 use serde_json::json;
 
-use super::preview::{PREVIEW, preview};
+use super::preview::preview;
 use crate::averaged;
 use crate::cli::ExportArgs;
 use crate::data::Dataset;
@@ -22,6 +22,7 @@ use crate::eval::zero_shot;
 use crate::exit::usage;
 use crate::export::build::PROMPTS;
 use crate::export::calibrate::calibrate;
+use crate::export::folder::{CARD, PREVIEW, StagedBundle, check_unused};
 use crate::export::gate::{EmbeddedProbe, Gate};
 use crate::export::published::{self, Checkpoint, ExportFormat};
 use crate::export::site::{EmbedCode, Site};
@@ -89,13 +90,13 @@ fn publish(args: &ExportArgs, name: &str, notes: &str) -> anyhow::Result<()> {
             "--site: a site needs a bundle; omit --format, or give --out instead of --site",
         ));
     };
-    let mut files = published::write(&checkpoint, args.format, (out, args.force), (name, notes))?;
-    let taxonomy = taxonomy_of_card(args.taxonomy.as_ref(), &checkpoint.card);
-    let picture = taxonomy.and_then(|t| preview(&args.checkpoint, &t, &args.common, out));
-    if was_drawn(picture) {
-        published::show_preview(out, PREVIEW)?;
-        files.push(PREVIEW.to_owned());
-    }
+    let draw = || {
+        let taxonomy = taxonomy_of_card(args.taxonomy.as_ref(), &checkpoint.card);
+        let picture = taxonomy.and_then(|t| preview(&args.checkpoint, &t, &args.common, out));
+        was_drawn(picture).then_some(PREVIEW)
+    };
+    let target = (out, args.force);
+    let files = published::write(&checkpoint, args.format, target, (name, notes), draw)?;
     if args.common.json {
         line(json!({ "out": out, "files": files }))?;
     } else {
@@ -195,6 +196,7 @@ pub fn write_bundle(
             check_writable(flag, folder)?;
         }
     }
+    check_unused(&out, args.force)?;
     let device = args.common.backend.device()?;
     let inputs = Inputs::read(args, &device)?;
     let contents = |dtype| inputs.contents(name, &args.model_version, dtype);
@@ -209,7 +211,8 @@ pub fn write_bundle(
         rounded => Bundle::build(contents(rounded), &device)?,
     };
     let gate = measure(args, &inputs, (&plain, &mut bundle), &device)?;
-    bundle.write(&out, args.force)?;
+    let staged = StagedBundle::new(&out)?;
+    bundle.write(staged.path())?;
     let mut written = Written {
         bundle,
         gate,
@@ -217,11 +220,12 @@ pub fn write_bundle(
         preview: None,
         embed_code: None,
     };
-    written.write_card(&out, notes)?;
-    if was_drawn(preview(&out, &inputs.taxonomy, &args.common, &out)) {
+    let folder = staged.path();
+    if was_drawn(preview(folder, &inputs.taxonomy, &args.common, folder)) {
         written.preview = Some(PREVIEW);
-        written.write_card(&out, notes)?;
     }
+    written.write_card(folder, notes)?;
+    staged.finish()?;
     if let Some(site) = site {
         written.embed_code = Some(site.write(&out, &args.url)?);
     }
@@ -241,7 +245,7 @@ impl Written {
             preview: self.preview,
         };
         let card = card::write(&self.bundle.manifest, &facts);
-        write_atomic(&folder.join("README.md"), card.as_bytes())
+        write_atomic(&folder.join(CARD), card.as_bytes())
     }
 }
 

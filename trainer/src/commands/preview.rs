@@ -10,15 +10,13 @@ use crate::config::RankText;
 use crate::eval::embed;
 use crate::exit::usage;
 use crate::export::build::PROMPTS;
+use crate::export::folder::PREVIEW;
 use crate::figure::{Canvas, Output, Theme, save};
 use crate::plot::disk::{By, Centre, Settings, broadest, disk};
 use crate::plot::draw;
 use crate::plot::lineage::{items, place};
 use crate::plot::subject::Subject;
 use crate::plot::umap::MIN_NODES;
-
-/// Name of the picture in the folder of a model.
-pub const PREVIEW: &str = "preview.png";
 
 /// Fewest and most nodes in it.
 const NODES: (usize, usize) = (3, 120);

@@ -15,10 +15,10 @@ use espalier_core::taxonomy::{Lexicon, Taxonomy};
 use espalier_core::weights::{HostTensor, Tensors, collect};
 
 use super::dtype::{ExportDtype, Stored};
+use super::folder::MANIFEST;
 use super::{pieces, selftest};
 use crate::disk::write::write_atomic;
 use crate::eval::embed;
-use crate::exit::usage;
 use crate::model_file::{MERGES, Model};
 
 /// Prompt set of a bundle's label embeddings.
@@ -345,23 +345,12 @@ impl Bundle {
     /// Writes the folder, the manifest last: a folder with a manifest is complete.
     ///
     /// # Errors
-    /// Bad usage when there is a bundle already and `force` is off; a failing disk.
-    pub fn write(&self, folder: &Path, force: bool) -> anyhow::Result<()> {
-        let manifest = folder.join("manifest.json");
-        if manifest.exists() {
-            if !force {
-                return Err(usage(format!(
-                    "--out {}: a bundle already exists; choose another folder or give --force",
-                    folder.display()
-                )));
-            }
-            fs::remove_file(&manifest)
-                .with_context(|| format!("replacing {}", manifest.display()))?;
-        }
+    /// A failing disk.
+    pub fn write(&self, folder: &Path) -> anyhow::Result<()> {
         fs::create_dir_all(folder).with_context(|| format!("creating {}", folder.display()))?;
         for (path, bytes) in &self.files {
             write_atomic(&folder.join(path), bytes)?;
         }
-        write_atomic(&manifest, &self.manifest_bytes()?)
+        write_atomic(&folder.join(MANIFEST), &self.manifest_bytes()?)
     }
 }

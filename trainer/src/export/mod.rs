@@ -5,6 +5,7 @@ pub mod calibrate;
 pub mod captions;
 pub mod card;
 mod dtype;
+pub mod folder;
 pub mod gate;
 pub mod nouns;
 pub mod pieces;

@@ -13,6 +13,7 @@ use espalier_core::bundle::Manifest;
 use serde::Serialize;
 use sha2::{Digest, Sha384};
 
+use super::folder::{CARD, MANIFEST, PREVIEW};
 use super::samples::{self, Sample};
 use crate::disk::nearby::nearby;
 use crate::disk::read;
@@ -99,7 +100,7 @@ impl Site {
     /// # Errors
     /// A file that cannot be read or written; an incomplete bundle.
     pub fn write(&self, bundle: &Path, url: &str) -> anyhow::Result<EmbedCode> {
-        let manifest = read::bytes(bundle.join("manifest.json"))
+        let manifest = read::bytes(bundle.join(MANIFEST))
             .map_err(|e| usage(format!("{}/manifest.json: {e}", bundle.display())))?;
         let parsed = Manifest::parse(&manifest)?;
         let hidden = |ending: &str| {
@@ -127,13 +128,13 @@ impl Site {
             let checked = file.check(bytes)?;
             write_atomic(&model.join(&file.path), checked.bytes())?;
         }
-        for name in ["README.md", "preview.png"] {
+        for name in [CARD, PREVIEW] {
             if let Ok(content) = read::bytes(bundle.join(name)) {
                 write_atomic(&model.join(name), &content)?;
             }
         }
         // Last: a folder with a manifest is complete.
-        write_atomic(&model.join("manifest.json"), &manifest)?;
+        write_atomic(&model.join(MANIFEST), &manifest)?;
         let naming = || format!("naming {}", self.folder.display());
         if self.folder.exists() {
             let old = hidden("old.tmp")?;

@@ -2,11 +2,17 @@
 
 use std::fmt::Write as _;
 
+use crate::export::card::preview as picture;
 use crate::layout::Layout;
 use crate::model_file::ModelCard;
 
 /// Returns a card with front matter, in the convention of model cards.
-pub(super) fn write(card: &ModelCard, layout: Layout, name: &str, notes: &str) -> String {
+pub(super) fn write(
+    card: &ModelCard,
+    layout: Layout,
+    (name, notes): (&str, &str),
+    preview: Option<&str>,
+) -> String {
     let c = &card.config;
     let (v, t) = (&c.vision, &c.text);
     let origin = card.origin.as_ref();
@@ -14,7 +20,7 @@ pub(super) fn write(card: &ModelCard, layout: Layout, name: &str, notes: &str) -
     // Writing to a String cannot fail.
     let _ = write!(
         out,
-        "\n# {name}\n\n\
+        "\n# {name}\n\n{preview}\
          A model of images and texts, trained with `{method}`, written for {title}.\n\n\
          | | |\n|---|---|\n\
          | image encoder | {size} px, patch {patch}, width {dv}, {lv} layers, {hv} heads, {av:?} |\n\
@@ -22,6 +28,7 @@ pub(super) fn write(card: &ModelCard, layout: Layout, name: &str, notes: &str) -
          | embedding | {embed} numbers, {lift:?} |\n\
          | parameters | {parameters} |\n\
          | training steps with Espalier | {step} |\n",
+        preview = picture(preview),
         method = card.method,
         title = layout.title(),
         size = v.image_size,

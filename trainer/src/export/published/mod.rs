@@ -17,10 +17,10 @@ use anyhow::Context;
 use clap::ValueEnum;
 
 pub use self::checkpoint::Checkpoint;
-use crate::disk::read;
 use crate::disk::weights_file::{self, Stored};
 use crate::disk::write::write_atomic;
 use crate::exit::usage;
+use crate::export::folder::CARD;
 use crate::layout::{Layout, export_tensors};
 
 /// What `trainer export` writes.
@@ -37,7 +37,8 @@ pub enum ExportFormat {
     Meru,
 }
 
-/// Writes a checkpoint for other programs; returns the names of the files.
+/// Writes a checkpoint for other programs; returns the names of the files. `draw` puts a picture of the
+/// model into the folder and returns its name, if it can be drawn.
 ///
 /// # Errors
 /// Bad usage for a model that the format cannot represent, or for existing files without `force`; a
@@ -47,6 +48,7 @@ pub fn write(
     format: ExportFormat,
     (out, force): (&Path, bool),
     (name, notes): (&str, &str),
+    draw: impl FnOnce() -> Option<&'static str>,
 ) -> anyhow::Result<Vec<String>> {
     let vision = &checkpoint.card.config.vision;
     if vision.stem.is_some() || vision.inverted.is_some() {
@@ -84,30 +86,12 @@ pub fn write(
         write_atomic(&out.join(file), text.as_bytes())?;
         names.push((*file).to_owned());
     }
-    let readme = card::write(&checkpoint.card, layout, name, notes);
-    write_atomic(&out.join("README.md"), readme.as_bytes())?;
+    let preview = draw();
+    let readme = card::write(&checkpoint.card, layout, (name, notes), preview);
+    write_atomic(&out.join(CARD), readme.as_bytes())?;
     // The weights last: a folder with weights is complete.
     weights_file::write(&weights, &tensors, written.metadata)?;
-    names.extend(["README.md".to_owned(), written.weights.to_owned()]);
+    names.extend([CARD, written.weights].map(str::to_owned));
+    names.extend(preview.map(str::to_owned));
     Ok(names)
-}
-
-/// Adds a picture of the model to the card in its folder, below the title.
-///
-/// # Errors
-/// A card that cannot be read or written.
-pub fn show_preview(folder: &Path, file: &str) -> anyhow::Result<()> {
-    let path = folder.join("README.md");
-    let card = read::text(&path).with_context(|| format!("reading {}", path.display()))?;
-    let Some((title, rest)) = card.split_once("\n# ") else {
-        return Ok(());
-    };
-    let Some((name, rest)) = rest.split_once("\n\n") else {
-        return Ok(());
-    };
-    let picture = super::card::preview(Some(file));
-    write_atomic(
-        &path,
-        format!("{title}\n# {name}\n\n{picture}{rest}").as_bytes(),
-    )
 }
