@@ -320,6 +320,7 @@ impl Campaign {
         };
         let files: Vec<(String, u64)> = check::read(&folder)?
             .into_iter()
+            .filter(|(name, _)| !state || task.continues_from(name))
             .map(|(name, bytes)| (name, bytes.len() as u64))
             .collect();
         let (name, length) = chance.one_of(&files);

@@ -166,6 +166,14 @@ impl Task {
         }
     }
 
+    /// Returns whether a command that continues from its own results reads this file of them. Training
+    /// continues from the checkpoint of the last step but one and does not read earlier ones, so it
+    /// cannot notice damage there.
+    pub(super) fn continues_from(self, path: &str) -> bool {
+        let newest = format!("a/checkpoints/checkpoint_{:08}/", STEPS - 1);
+        self != Self::Fit || !path.starts_with("a/checkpoints/") || path.starts_with(&newest)
+    }
+
     /// Returns the files that say that what is beside them, and below, is complete.
     pub(super) fn marks(self) -> &'static [&'static str] {
         match self {
@@ -180,5 +188,19 @@ impl Task {
             Self::Site => &["site/"],
             Self::Import | Self::Embed | Self::Eval => &[],
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn training_continues_from_the_newest_checkpoint_alone() {
+        let continues = |path| Task::Fit.continues_from(path);
+        assert!(continues("a/checkpoints/checkpoint_00000003/state.json"));
+        assert!(continues("a/config.toml"));
+        assert!(!continues("a/checkpoints/checkpoint_00000002/state.json"));
+        assert!(Task::Eval.continues_from("cache/a.safetensors"));
     }
 }
