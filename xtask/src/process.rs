@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-/// Variables that `cargo run` sets for the package of this program begin so.
+/// Prefixes of the variables that `cargo run` sets for this package.
 const OF_PACKAGE: [&str; 2] = ["CARGO_MANIFEST_", "CARGO_PKG_"];
 
 /// Returns a command without standard input.
@@ -25,7 +25,7 @@ pub fn command(program: impl AsRef<OsStr>) -> Command {
     command.stdin(Stdio::null());
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();
-        if OF_PACKAGE.iter().any(|begin| text.starts_with(begin)) {
+        if OF_PACKAGE.iter().any(|prefix| text.starts_with(prefix)) {
             command.env_remove(&name);
         }
     }

@@ -27,7 +27,7 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
     let mut cargo = in_all_browsers(root, "browser_siege")?;
     cargo.env(PHOTOS, options.photos.to_string());
     if !stream(&mut cargo, |_| ())?.success() {
-        bail!("the page did not bear the load; the test above says where");
+        bail!("a test of the page under load failed; its message is above");
     }
     Ok(())
 }

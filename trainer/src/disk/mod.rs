@@ -4,6 +4,8 @@
 pub mod cache;
 pub mod dtype;
 pub mod gzip;
+#[cfg(test)]
+pub(crate) mod listing;
 pub mod nearby;
 pub mod read;
 pub mod run_folder;

@@ -95,15 +95,12 @@ pub fn remove_all_and(end: impl FnOnce() -> Infallible) -> ! {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::disk::listing::names;
 
     #[test]
     fn what_is_not_renamed_is_removed() {
         let dir = tempfile::tempdir().unwrap();
-        let names = || {
-            let entries = fs::read_dir(dir.path()).unwrap();
-            let names = entries.map(|e| e.unwrap().file_name().into_string().unwrap());
-            names.collect::<Vec<String>>()
-        };
+        let names = || names(dir.path());
         let path = dir.path().join("a.tmp");
         fs::create_dir(&path).unwrap();
         fs::write(path.join("left by a killed process"), "x").unwrap();

@@ -113,6 +113,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
+    use crate::disk::listing::names;
 
     #[test]
     fn weights_have_the_mode_of_other_files() {
@@ -153,12 +154,6 @@ mod tests {
         fn data_len(&self) -> usize {
             1
         }
-    }
-
-    fn names(folder: &Path) -> Vec<String> {
-        let entries = fs::read_dir(folder).unwrap();
-        let names = entries.map(|entry| entry.unwrap().file_name());
-        names.map(|name| name.into_string().unwrap()).collect()
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The folder of a bundle.
 //!
-//! A bundle is written into a hidden folder inside and then moved, the manifest last. So a folder with a
+//! A bundle is written into a hidden folder inside it and then moved, the manifest last. So a folder with a
 //! manifest has all files of its bundle, its card and its picture, even after a kill.
 
 use std::ffi::OsStr;
@@ -77,7 +77,7 @@ impl StagedBundle {
     /// # Errors
     /// If a file cannot be moved; the folder has no manifest then.
     pub fn finish(self) -> anyhow::Result<()> {
-        // The picture of an earlier bundle would not be one of this one.
+        // An earlier picture must not stay, since the new bundle may have none.
         for name in [MANIFEST, PREVIEW] {
             let path = self.folder.join(name);
             match fs::remove_file(&path) {
@@ -104,14 +104,7 @@ impl StagedBundle {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn names(folder: &Path) -> Vec<String> {
-        let entries = fs::read_dir(folder).unwrap();
-        let names = entries.map(|e| e.unwrap().file_name().into_string().unwrap());
-        let mut names: Vec<String> = names.collect();
-        names.sort();
-        names
-    }
+    use crate::disk::listing::names;
 
     fn stage(folder: &Path, files: &[&str]) -> StagedBundle {
         let staged = StagedBundle::new(folder).unwrap();

@@ -183,6 +183,7 @@ mod tests {
 
     use super::*;
     use crate::config::TrainConfig;
+    use crate::disk::listing::names;
     use crate::fit::optimise::optimizer;
 
     /// Returns the state after a step.
@@ -194,15 +195,6 @@ mod tests {
             data: "synthetic".into(),
             seed: 11,
         }
-    }
-
-    /// Returns the names in a folder, sorted.
-    fn names(folder: &Path) -> Vec<String> {
-        let entries = fs::read_dir(folder).unwrap();
-        let names = entries.map(|e| e.unwrap().file_name().into_string().unwrap());
-        let mut names: Vec<String> = names.collect();
-        names.sort();
-        names
     }
 
     #[test]

@@ -99,7 +99,7 @@ pub(crate) fn tree_prior(taxonomy: &Taxonomy) -> Vec<f64> {
         for child in children {
             shares[child.index()] += share * weight(*child);
         }
-        // What remains for the node itself; it is read only where the node is a label.
+        // The share of the node itself, which is read for labels only.
         shares[ix.index()] = share;
     }
     let labels = taxonomy.labelled().iter();
