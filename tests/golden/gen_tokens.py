@@ -4,7 +4,7 @@
 # ///
 """Golden ids of texts with unusual characters: `uv run gen_tokens.py` writes tokens.tsv.
 
-Every text is tokenised by three programs with CLIP's vocabulary (`trainer/vocab/clip_bpe_merges.txt`):
+Every text is tokenised by three programs with CLIP's vocabulary (`trainer/checkpoints/vocab/clip_bpe_merges.txt`):
 
 - `clip`, `open_clip`: the cleaning of notation 3.4 with ftfy and Python's `html`, the splitting
   pattern with each program's own literal markers;

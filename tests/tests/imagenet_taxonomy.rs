@@ -10,7 +10,7 @@ use espalier_core::taxonomy::{Hypernyms, NodeIx, Taxonomy};
 use espalier_trainer::data::benchmarks::typed_words;
 use espalier_trainer::data::nouns::wordnet::Nouns;
 
-const IMAGENET: &str = include_str!("../../trainer/taxonomy/imagenet.tsv");
+const IMAGENET: &str = include_str!("../../trainer/data/taxonomy/imagenet.tsv");
 
 /// Words that only WordNet or a biologist uses; no name that is shown may contain one of them.
 const JARGON: [&str; 24] = [

@@ -110,7 +110,7 @@ fn compare_images(what: &str, config: &DualConfig, side: usize) {
 }
 
 fn compare_texts(what: &str, config: &DualConfig) {
-    let merges = include_str!("../../trainer/vocab/clip_bpe_merges.txt");
+    let merges = include_str!("../../trainer/checkpoints/vocab/clip_bpe_merges.txt");
     let tokenizer = Tokenizer::from_merges(merges, config.text.vocab_size).unwrap();
     let texts = ["", "a dog", "a king penguin beside two others"];
     let batch = tokenizer.encode_batch(&texts, config.text.context);

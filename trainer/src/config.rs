@@ -3,9 +3,7 @@
 mod layers;
 mod loss;
 mod method_name;
-mod needs;
 mod precision;
-mod rank_text;
 mod recipes;
 mod renamed;
 mod report_to;
@@ -19,21 +17,18 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::ValueEnum;
 use espalier_core::model::{DualConfig, Preset};
-use serde::{Deserialize, Serialize};
-use toml::Table;
-
-use crate::exit::usage;
-
+pub use espalier_data::{Needs, RankText};
+use espalier_io::exit::usage;
 use layers::{merge, read_table, set};
 pub use loss::{Angles, LossConfig, PartsSpace, RootKind};
 pub use method_name::MethodName;
-pub use needs::Needs;
 pub use precision::Precision;
-pub use rank_text::RankText;
 use recipes::{layer_text, method_layer};
 use renamed::rename;
 pub use report_to::ReportTo;
 pub use schedule::Schedule;
+use serde::{Deserialize, Serialize};
+use toml::Table;
 pub use trainable::Trainable;
 
 /// Kind of the training data.

@@ -2,9 +2,8 @@
 //! the quality gate; 130, 143 and 141 stopped by an interrupt, by SIGTERM or by a closed pipe.
 
 use espalier_core::CoreError;
-
-use crate::data::DataError;
-use crate::exit::{Refused, Stopped, Usage};
+use espalier_data::DataError;
+use espalier_io::exit::{Refused, Stopped, Usage};
 
 /// Returns the exit code of an error: that of the first cause in its chain that has one, else 1.
 #[must_use]
@@ -36,9 +35,9 @@ pub fn code(error: &anyhow::Error) -> u8 {
 #[cfg(test)]
 mod tests {
     use anyhow::Context;
+    use espalier_io::exit::usage;
 
     use super::*;
-    use crate::exit::usage;
 
     #[test]
     fn context_does_not_hide_the_code() {

@@ -9,33 +9,23 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-pub mod averaged;
-pub mod classifier_file;
 pub mod cli;
 pub mod commands;
 pub mod config;
-pub mod data;
-pub mod device;
-pub mod disk;
-pub mod eval;
-pub mod exit;
 pub mod exit_code;
 pub mod export;
-pub mod figure;
 pub mod fit;
-pub mod import;
-pub mod layout;
 pub mod memory;
-pub mod model_file;
-pub mod model_name;
-pub mod output;
 pub mod photos;
-pub mod plot;
-pub mod ranks;
-pub mod run_metrics;
-pub mod storage;
-pub mod tensors;
-pub mod words;
+
+pub use espalier_checkpoints::{
+    averaged, classifier_file, device, import, layout, model_file, model_name,
+};
+pub use espalier_data as data;
+pub use espalier_eval as eval;
+pub use espalier_eval::tensors;
+pub use espalier_figures::{figure, plot};
+pub use espalier_io::{disk, exit, output, ranks, run_metrics, storage};
 
 /// Parses the command line, runs the command, prints its error and returns its exit code.
 #[must_use]

@@ -64,7 +64,7 @@ fn compare_texts(what: &str, config: &DualConfig) {
     device.seed(5);
     let encoder = config.init_text(&device).map(&mut Disturb);
     let kernels = TextKernels::of(config, &encoder).unwrap();
-    let merges = include_str!("../../../trainer/vocab/clip_bpe_merges.txt");
+    let merges = include_str!("../../../trainer/checkpoints/vocab/clip_bpe_merges.txt");
     let tokenizer = Tokenizer::from_merges(merges, config.text.vocab_size).unwrap();
     let texts = [
         "",

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use espalier_core::taxonomy::{NodeIx, Taxonomy, descend, roll_up, score};
 
-const WORDNET: &str = include_str!("../../../trainer/taxonomy/wordnet.tsv");
+const WORDNET: &str = include_str!("../../../trainer/data/taxonomy/wordnet.tsv");
 
 fn wordnet() -> Taxonomy {
     Taxonomy::from_tsv(WORDNET).unwrap()

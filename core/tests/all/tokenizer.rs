@@ -3,7 +3,7 @@
 use espalier_core::input::{Tokenizer, TokenizerRules, merges_prefix};
 use proptest::prelude::*;
 
-const MERGES: &str = include_str!("../../../trainer/vocab/clip_bpe_merges.txt");
+const MERGES: &str = include_str!("../../../trainer/checkpoints/vocab/clip_bpe_merges.txt");
 const CONTEXT: usize = 77;
 
 thread_local! {

@@ -3,8 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-
-use crate::device::Backend;
+use espalier_checkpoints::device::Backend;
 
 /// Arguments shared by all commands that run a model.
 #[derive(Args, Clone, Debug)]

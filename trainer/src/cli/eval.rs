@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
+use espalier_eval::suite::Suite;
+use espalier_eval::{Options, tasks};
 
 use super::common::Common;
-use crate::eval::suite::Suite;
-use crate::eval::{Options, tasks};
 
 /// Evaluate a model. docs/evaluation.md lists the tasks, their data and their metrics.
 #[derive(Args, Clone, Debug)]

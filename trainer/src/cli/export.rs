@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use espalier_checkpoints::published::ExportFormat;
 
 use super::common::Common;
 use crate::export::ExportDtype;
-use crate::export::published::ExportFormat;
 
 /// Write a bundle for the page, or a checkpoint for other programs.
 #[derive(Args, Clone, Debug)]

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use espalier_checkpoints::import::flags::Flags;
 
 use crate::config::MethodName;
-use crate::import::flags::Flags;
 
 /// Convert a published checkpoint to an Espalier checkpoint.
 #[derive(Args, Clone, Debug)]

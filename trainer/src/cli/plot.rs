@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use espalier_data::RankText;
+use espalier_figures::figure::Theme;
+use espalier_figures::plot::disk::{By, Centre};
 
 use super::common::Common;
 use crate::config::DatasetKind;
-use crate::config::RankText;
-use crate::figure::Theme;
-use crate::plot::disk::{By, Centre};
 
 /// A kind of figure.
 #[derive(Clone, Debug, Subcommand)]

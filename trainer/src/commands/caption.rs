@@ -5,22 +5,22 @@ use std::sync::LazyLock;
 use std::time::Instant;
 
 use burn::tensor::Device;
+use espalier_checkpoints::device::engine;
+use espalier_checkpoints::model_file::{self, is_bundle, read_bundle};
 use espalier_core::CoreError;
 use espalier_core::bundle::{Manifest, Part};
 use espalier_core::caption::{
     CaptionResult, Captioner, Photo, Reading, Receipt, Request, TaughtConcept, TaughtFile,
 };
 use espalier_core::taxonomy::Lexicon;
+use espalier_io::disk::read as read_file;
+use espalier_io::exit::usage;
+use espalier_io::output::{line, note};
 use serde::Serialize;
 
 use super::export;
 use crate::cli::CaptionArgs;
-use crate::device::engine;
-use crate::disk::read as read_file;
-use crate::exit::usage;
 use crate::export::{Bundle, Contents, ExportDtype, captions};
-use crate::model_file::{self, is_bundle, read_bundle};
-use crate::output::{line, note};
 
 /// Parts of a bundle that a caption needs.
 pub const PARTS: [Part; 4] = [Part::Captions, Part::Taxonomy, Part::Image, Part::Selftest];

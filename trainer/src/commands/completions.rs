@@ -5,10 +5,10 @@ use std::path::Path;
 
 use anyhow::Context;
 use clap_mangen::Man;
+use espalier_io::disk::write::write_atomic;
+use espalier_io::output;
 
 use crate::cli::{self, CompletionsArgs, ManArgs};
-use crate::disk::write::write_atomic;
-use crate::output;
 
 /// Prints a completion script for the name that the program was called by.
 ///

@@ -8,20 +8,19 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
+use bench_table::bench_table;
+use espalier_checkpoints::model_file::MERGES;
+use espalier_data::Needs;
+use espalier_data::records::source::Dataset;
+use espalier_data::tools::audit::audit as read_all;
+use espalier_data::tools::bench::Bench;
+use espalier_data::tools::prepare::prepare as write_all;
+use espalier_data::{BatchSpec, DataError, Grit, Synthetic};
+use espalier_io::storage::set_cache;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use tables::{audit_table, grouped, prepare_table};
 
 use crate::cli::{AuditArgs, AuditDataset, BenchArgs, BenchDataset, PrepareArgs, PrepareDataset};
-use crate::config::Needs;
-use crate::data::records::source::Dataset;
-use crate::data::tools::audit::audit as read_all;
-use crate::data::tools::bench::Bench;
-use crate::data::tools::prepare::prepare as write_all;
-use crate::data::{BatchSpec, DataError, Grit, Synthetic};
-use crate::model_file::MERGES;
-use crate::storage::set_cache;
-
-use bench_table::bench_table;
-use tables::{audit_table, grouped, prepare_table};
 
 /// Interval between progress lines when standard error is not a terminal.
 const LINE_EVERY: Duration = Duration::from_secs(5);
@@ -120,7 +119,7 @@ fn pool(workers: usize) -> anyhow::Result<rayon::ThreadPool> {
 }
 
 fn print(text: &str) -> anyhow::Result<()> {
-    crate::output::line(text)
+    espalier_io::output::line(text)
 }
 
 fn print_json(report: &impl serde::Serialize) -> anyhow::Result<()> {

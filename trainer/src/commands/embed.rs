@@ -4,23 +4,22 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use burn::tensor::{Device, Tensor, TensorData};
+use espalier_checkpoints::classifier_file;
+use espalier_checkpoints::model_file::{self, Model};
 use espalier_core::caption::EMBEDDINGS;
 use espalier_core::input::{decode, to_planes};
 use espalier_core::model::Classifier;
 use espalier_core::weights::{HostTensor, Tensors};
-
-use burn::tensor::{Device, Tensor, TensorData};
+use espalier_eval::{embed, shared, stored};
+use espalier_io::disk::read;
+use espalier_io::disk::write::{check_file, write_atomic};
+use espalier_io::exit::usage;
+use espalier_io::output::{line, note};
+use espalier_io::ranks::{self, Collective};
 
 use super::together::{end_all, numbered_device};
-use crate::classifier_file;
 use crate::cli::{EmbedArgs, Feature};
-use crate::disk::read;
-use crate::disk::write::{check_file, write_atomic};
-use crate::eval::{embed, shared, stored};
-use crate::exit::usage;
-use crate::model_file::{self, Model};
-use crate::output::{line, note};
-use crate::ranks::{self, Collective};
 
 /// Number of images encoded at a time.
 const BATCH: usize = 32;

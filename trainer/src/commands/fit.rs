@@ -10,29 +10,28 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use agreement::{check_same, facts};
 use burn::tensor::Device;
+use configuration::{configuration, separate_pairs};
+use espalier_checkpoints::device::Backend;
+use espalier_io::disk::run_folder::{METRICS, latest};
+use espalier_io::disk::write::write_atomic;
+use espalier_io::exit::usage;
+use espalier_io::output::{line, note};
+use espalier_io::ranks::{self, Collective};
+use espalier_io::storage;
+use interrupt::Interrupts;
+use photos::PhotoRun;
 use serde_json::json;
 
 use super::together::{agree, end_all, numbered_device, own_cores};
 use crate::cli::FitArgs;
 use crate::config::{DatasetKind, TrainConfig};
-use crate::device::Backend;
-use crate::disk::run_folder::{METRICS, latest};
-use crate::disk::write::write_atomic;
-use crate::exit::usage;
 use crate::fit::report::{LOG, clock};
 use crate::fit::{FitOutcome, Run, Source, check_labels, checkpoint, run};
 use crate::memory::{self, MIB};
-use crate::output::{line, note};
 use crate::photos::classes::SHARE;
 use crate::photos::plan::{PHOTOS, TAXONOMY};
-use crate::ranks::{self, Collective};
-use crate::storage;
-
-use agreement::{check_same, facts};
-use configuration::{configuration, separate_pairs};
-use interrupt::Interrupts;
-use photos::PhotoRun;
 pub use resume::CONFIG;
 use resume::{Difference, Previous, check_changes, differences, resume_checkpoint};
 
@@ -141,7 +140,7 @@ fn prepare(args: &FitArgs, ranks: &dyn Collective) -> anyhow::Result<Prepared> {
 ///
 /// # Errors
 /// Bad usage, configuration or data (exit code 2), or a failure while running (1);
-/// [`Stopped`](crate::exit::Stopped) after a signal or when nobody reads the messages any more, with
+/// [`Stopped`](espalier_io::exit::Stopped) after a signal or when nobody reads the messages any more, with
 /// a checkpoint written before.
 pub fn run(args: &FitArgs) -> anyhow::Result<()> {
     run_on_photos(args, SHARE)

@@ -4,23 +4,23 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use espalier_checkpoints::classifier_file;
+use espalier_checkpoints::import::choices::Choice;
+use espalier_checkpoints::import::convert::Match;
+use espalier_checkpoints::import::efficientnet::{self, Settings};
+use espalier_checkpoints::import::labels;
+use espalier_checkpoints::import::pipeline::{self, About, plan, tensors};
+use espalier_checkpoints::import::source::Files;
+use espalier_checkpoints::import::store::Store;
+use espalier_checkpoints::layout::Layout;
+use espalier_checkpoints::model_file::ModelCard;
 use espalier_core::weights::{HostTensor, Tensors};
+use espalier_io::disk::run_folder::{CLASSIFIER, MODEL};
+use espalier_io::exit::usage;
+use espalier_io::output::line;
 use serde_json::{Value, json};
 
-use crate::classifier_file;
 use crate::cli::ImportArgs;
-use crate::disk::run_folder::{CLASSIFIER, MODEL};
-use crate::exit::usage;
-use crate::import::choices::Choice;
-use crate::import::convert::Match;
-use crate::import::efficientnet::{self, Settings};
-use crate::import::labels;
-use crate::import::pipeline::{self, About, plan, tensors};
-use crate::import::source::Files;
-use crate::import::store::Store;
-use crate::layout::Layout;
-use crate::model_file::ModelCard;
-use crate::output::line;
 
 /// Returns the weights file that `--out` names.
 fn output_file(args: &ImportArgs) -> anyhow::Result<PathBuf> {

@@ -7,19 +7,18 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::Parser;
+use espalier_io::exit::usage;
+use espalier_io::output::{line, note};
+use judge::{Judgement, judge};
 use serde_json::json;
 
 use super::{export, fit};
 use crate::cli::{Cli, Command, ExportArgs, FitArgs, MakePageArgs};
-use crate::exit::usage;
 use crate::export::samples::Sample;
 use crate::export::site::Site;
-use crate::output::{line, note};
 use crate::photos::classes::{self, PhotoClass};
 use crate::photos::places::name_of;
 use crate::photos::plan::{PHOTOS, run_name};
-
-use judge::{Judgement, judge};
 
 /// Loss of top-1 accuracy by quantisation that is always accepted, in percentage points.
 const MAX_DROP: f64 = 5.0;

@@ -15,12 +15,13 @@ mod preview;
 mod together;
 pub mod verify;
 
-use crate::cli::{Cli, Command, DataCommand};
-use crate::exit::usage;
-use crate::model_name;
-use crate::ranks::{self, Launch};
-use crate::storage;
+use espalier_checkpoints::model_name;
+use espalier_io::exit::usage;
+use espalier_io::ranks::{self, Launch};
+use espalier_io::storage;
 use together::end_all;
+
+use crate::cli::{Cli, Command, DataCommand};
 
 /// Refuses to do the whole work of a command once in each of several processes.
 fn check_launch(command: &Command) -> anyhow::Result<()> {

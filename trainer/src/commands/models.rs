@@ -2,17 +2,17 @@
 
 use std::time::SystemTime;
 
+use espalier_checkpoints::model_file::read_bundle;
+use espalier_checkpoints::model_name::cache::{self, Kept};
+use espalier_checkpoints::model_name::published::PUBLISHED;
+use espalier_checkpoints::model_name::{SHIPPED, shipped};
 use espalier_core::model::Preset;
+use espalier_io::disk::cache::cache_folder;
+use espalier_io::output::line;
 use serde::Serialize;
 use serde_json::json;
 
 use crate::cli::{ModelsArgs, ModelsCommand};
-use crate::disk::cache::cache_folder;
-use crate::model_file::read_bundle;
-use crate::model_name::cache::{self, Kept};
-use crate::model_name::published::PUBLISHED;
-use crate::model_name::{SHIPPED, shipped};
-use crate::output::line;
 
 /// A model with a short name.
 #[derive(Debug, Serialize)]

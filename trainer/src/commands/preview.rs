@@ -4,19 +4,19 @@ use std::path::Path;
 
 use espalier_core::geometry::Space;
 use espalier_core::taxonomy::Taxonomy;
+use espalier_data::RankText;
+use espalier_eval::embed;
+use espalier_figures::figure::{Canvas, Output, Theme, save};
+use espalier_figures::plot::disk::{By, Centre, Settings, broadest, disk};
+use espalier_figures::plot::draw;
+use espalier_figures::plot::lineage::{items, place};
+use espalier_figures::plot::subject::Subject;
+use espalier_figures::plot::umap::MIN_NODES;
+use espalier_io::exit::usage;
 
 use crate::cli::Common;
-use crate::config::RankText;
-use crate::eval::embed;
-use crate::exit::usage;
 use crate::export::build::PROMPTS;
 use crate::export::folder::PREVIEW;
-use crate::figure::{Canvas, Output, Theme, save};
-use crate::plot::disk::{By, Centre, Settings, broadest, disk};
-use crate::plot::draw;
-use crate::plot::lineage::{items, place};
-use crate::plot::subject::Subject;
-use crate::plot::umap::MIN_NODES;
 
 /// Fewest and most nodes in it.
 const NODES: (usize, usize) = (3, 120);

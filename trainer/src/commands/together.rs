@@ -5,14 +5,14 @@ use std::thread;
 use std::time::Duration;
 
 use burn::tensor::Device;
+use espalier_checkpoints::device::Backend;
+use espalier_io::exit::Stopped;
+use espalier_io::output::note;
+use espalier_io::ranks::{Collective, local_index};
+use espalier_io::storage::without_secrets;
 use serde::{Deserialize, Serialize};
 
-use crate::device::Backend;
-use crate::exit::Stopped;
 use crate::exit_code::code;
-use crate::output::note;
-use crate::ranks::{Collective, local_index};
-use crate::storage::without_secrets;
 
 /// Time that other ranks leave rank 0 to report an error that all of them have.
 const AFTER_ROOT: Duration = Duration::from_secs(2);
@@ -105,9 +105,10 @@ pub(super) fn end_all(ranks: &Rc<dyn Collective>, error: anyhow::Error) -> anyho
 
 #[cfg(test)]
 mod tests {
+    use espalier_io::exit::usage;
+    use espalier_io::ranks::Single;
+
     use super::*;
-    use crate::exit::usage;
-    use crate::ranks::Single;
 
     #[test]
     fn a_single_process_agrees_with_itself_and_keeps_its_error() {

@@ -3,17 +3,17 @@
 use std::path::Path;
 
 use anyhow::anyhow;
+use espalier_checkpoints::device::engine;
+use espalier_checkpoints::model_file::{is_bundle, read_bundle};
 use espalier_core::bundle::{Manifest, sha256_hex};
 use espalier_core::caption::{CaptionResult, Captioner, Receipt, Request};
+use espalier_io::disk::read;
+use espalier_io::exit::usage;
+use espalier_io::output::line;
 use serde::Serialize;
 
 use super::caption;
 use crate::cli::VerifyArgs;
-use crate::device::engine;
-use crate::disk::read;
-use crate::exit::usage;
-use crate::model_file::{is_bundle, read_bundle};
-use crate::output::line;
 
 /// One compared value.
 #[derive(Clone, Debug, PartialEq, Serialize)]

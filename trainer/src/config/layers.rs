@@ -1,10 +1,10 @@
 //! Merges the layers of a configuration.
 
+use espalier_io::exit::usage;
 use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 
 use crate::config::renamed::current;
-use crate::exit::usage;
 
 /// Merges a layer over the values of the lower layers, block by block.
 pub(super) fn merge(into: &mut Table, layer: Table) {

@@ -1,10 +1,10 @@
 //! The names of the training methods.
 
 use clap::ValueEnum;
+use espalier_data::Needs;
 use serde::{Deserialize, Serialize};
 
 use super::loss::LossConfig;
-use super::needs::Needs;
 use super::trainable::Trainable;
 
 /// Name of a training method, as the user gives it.

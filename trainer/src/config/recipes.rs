@@ -3,10 +3,9 @@
 
 use std::path::Path;
 
+use espalier_io::disk::read;
+use espalier_io::exit::usage;
 use toml::Table;
-
-use crate::disk::read;
-use crate::exit::usage;
 
 /// Returns the defaults of the method that a table names, if it has its own.
 pub(super) fn method_layer(table: &Table) -> Option<&'static str> {

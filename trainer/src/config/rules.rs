@@ -1,8 +1,9 @@
 //! Constraints on the values of a configuration.
 
+use espalier_data::Needs;
+use espalier_io::exit::usage;
+
 use super::TrainConfig;
-use super::needs::Needs;
-use crate::exit::usage;
 
 /// Most samples of a micro-batch, and most micro-batches of a step; larger ones fit no memory, and
 /// their product would overflow.

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use burn::tensor::Device;
+use espalier_checkpoints::model_file::{MERGES, Model};
 use espalier_core::bundle::{BundleFile, BundleFiles, FORMAT, Manifest, Part, pack, sha256_hex};
 use espalier_core::caption::{Calibration, CaptionEntry, EMBEDDINGS, files};
 use espalier_core::geometry::Space;
@@ -13,13 +14,12 @@ use espalier_core::input::merges_prefix;
 use espalier_core::model::{ImageModel, TextModel};
 use espalier_core::taxonomy::{Lexicon, Taxonomy};
 use espalier_core::weights::{HostTensor, Tensors, collect};
+use espalier_eval::embed;
+use espalier_io::disk::write::write_atomic;
 
 use super::dtype::{ExportDtype, Stored};
 use super::folder::MANIFEST;
 use super::{pieces, selftest};
-use crate::disk::write::write_atomic;
-use crate::eval::embed;
-use crate::model_file::{MERGES, Model};
 
 /// Prompt set of a bundle's label embeddings.
 pub const PROMPTS: &str = "simple-1";
@@ -253,8 +253,11 @@ impl Bundle {
     /// Adds the embedding of the self-test image. It comes from the stored weights, not from those
     /// before rounding.
     fn add_selftest_embedding(&mut self, device: &Device) -> anyhow::Result<()> {
-        let stored =
-            crate::model_file::from_bundle(self.manifest.clone(), &self.checked()?, device)?;
+        let stored = espalier_checkpoints::model_file::from_bundle(
+            self.manifest.clone(),
+            &self.checked()?,
+            device,
+        )?;
         let input = stored.preprocess.apply(&selftest::picture())?;
         let planes = espalier_core::input::to_planes(std::slice::from_ref(&input));
         let side = stored.preprocess.size as usize;

@@ -5,17 +5,16 @@ use std::sync::Arc;
 
 use burn::tensor::Device;
 use clap::ValueEnum;
+use espalier_checkpoints::model_file::Model;
 use espalier_core::caption::{Calibration, Captioner};
 use espalier_core::taxonomy::{NodeIx, Taxonomy};
-
-use crate::data::records::corruption::Corruption;
-use crate::data::sampling::outliers;
-use crate::data::{Dataset, Pictures};
-use crate::eval::embed::{self, Labelled, Reading};
-use crate::eval::stop::{self, Kind, Picture};
-use crate::eval::stop_fit;
-use crate::model_file::Model;
-use crate::tensors::picture_tensor;
+use espalier_data::records::corruption::Corruption;
+use espalier_data::sampling::outliers;
+use espalier_data::{Dataset, Pictures};
+use espalier_eval::embed::{self, Labelled, Reading};
+use espalier_eval::stop::{self, Kind, Picture};
+use espalier_eval::stop_fit;
+use espalier_eval::tensors::picture_tensor;
 
 /// Number of generated outlier images.
 const OUTLIERS: usize = 128;

@@ -4,10 +4,9 @@ use std::path::Path;
 
 use espalier_core::caption::CaptionEntry;
 use espalier_core::taxonomy::{NodeIx, Taxonomy};
-
-use crate::disk::read;
-use crate::exit::usage;
-use crate::words::with_article;
+use espalier_core::words::with_article;
+use espalier_io::disk::read;
+use espalier_io::exit::usage;
 
 /// Positions that a caption can add to an object.
 const PLACES: [&str; 7] = [

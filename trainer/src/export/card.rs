@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use espalier_checkpoints::published::card::picture;
 use espalier_core::bundle::{Manifest, Part};
 use espalier_core::model::VitConfig;
 use espalier_core::nn::StageConfig;
@@ -48,7 +49,7 @@ pub fn write(manifest: &Manifest, facts: &Facts<'_>) -> String {
     let all = [Part::Captions, Part::Taxonomy, Part::Image, Part::Selftest];
     let vision = &m.model.vision;
     let mut out = front_matter(m);
-    let preview = preview(facts.preview);
+    let preview = picture(facts.preview);
     // Writing to a String cannot fail.
     let _ = write!(
         out,
@@ -90,13 +91,6 @@ pub fn write(manifest: &Manifest, facts: &Facts<'_>) -> String {
         m.licence
     );
     out
-}
-
-/// Returns the picture of a card.
-pub(super) fn preview(file: Option<&str>) -> String {
-    file.map_or_else(String::new, |file| {
-        format!("![The concepts that the model knows, by their place in its space]({file})\n\n")
-    })
 }
 
 /// Returns the measurements on the probe.

@@ -10,14 +10,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-use crate::disk::temporary::Temporary;
-use crate::exit::usage;
+pub use espalier_checkpoints::published::card::CARD;
+use espalier_io::disk::temporary::Temporary;
+use espalier_io::exit::usage;
 
 /// Name of the manifest: a folder that has one is complete.
 pub const MANIFEST: &str = "manifest.json";
-
-/// Name of the model card.
-pub const CARD: &str = "README.md";
 
 /// Name of the picture that the card shows.
 pub const PREVIEW: &str = "preview.png";
@@ -103,8 +101,9 @@ impl StagedBundle {
 
 #[cfg(test)]
 mod tests {
+    use espalier_io::disk::listing::names;
+
     use super::*;
-    use crate::disk::listing::names;
 
     fn stage(folder: &Path, files: &[&str]) -> StagedBundle {
         let staged = StagedBundle::new(folder).unwrap();

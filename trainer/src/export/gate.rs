@@ -4,14 +4,13 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use burn::tensor::Device;
+use espalier_checkpoints::model_file::Model;
 use espalier_core::caption::Captioner;
 use espalier_core::taxonomy::{NodeIx, Taxonomy};
-
-use crate::eval::embed::{self, Labelled};
-use crate::eval::hierarchy::{self, TiePath};
-use crate::eval::zero_shot;
-use crate::exit::Refused;
-use crate::model_file::Model;
+use espalier_eval::embed::{self, Labelled};
+use espalier_eval::hierarchy::{self, TiePath};
+use espalier_eval::zero_shot;
+use espalier_io::exit::Refused;
 
 /// Number of images whose ladders are compared.
 const LADDERS: usize = 300;

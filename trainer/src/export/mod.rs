@@ -9,7 +9,7 @@ pub mod folder;
 pub mod gate;
 pub mod nouns;
 pub mod pieces;
-pub mod published;
+pub use espalier_checkpoints::published;
 pub mod samples;
 pub mod selftest;
 pub mod site;

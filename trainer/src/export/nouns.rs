@@ -3,9 +3,8 @@
 use std::collections::{BTreeSet, HashSet};
 
 use espalier_core::taxonomy::{Lexicon, Taxonomy};
-
-use crate::data::nouns::noun_senses::NounSenses;
-use crate::data::nouns::wordnet::Nouns;
+use espalier_data::nouns::noun_senses::NounSenses;
+use espalier_data::nouns::wordnet::Nouns;
 
 /// Every noun of a table for a physical thing, with the deepest node that people would name at or
 /// above its most likely sense. Names of nodes and proper names are skipped.

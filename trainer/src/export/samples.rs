@@ -8,15 +8,14 @@ use std::path::Path;
 use anyhow::Context;
 use espalier_core::bundle::sha256_hex;
 use espalier_core::input::decode;
+use espalier_io::disk::read;
+use espalier_io::disk::write::write_atomic;
+use espalier_io::exit::usage;
+use espalier_io::output::note;
 use image::codecs::jpeg::JpegEncoder;
 use image::imageops::FilterType;
 use image::{DynamicImage, RgbImage};
 use serde_json::Value;
-
-use crate::disk::read;
-use crate::disk::write::write_atomic;
-use crate::exit::usage;
-use crate::output::note;
 
 /// Largest side of a sample in pixels.
 const SIDE: u32 = 800;

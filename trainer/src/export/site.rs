@@ -10,17 +10,17 @@ use anyhow::Context;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use espalier_core::bundle::Manifest;
+use espalier_io::disk::nearby::nearby;
+use espalier_io::disk::read;
+use espalier_io::disk::temporary::Temporary;
+use espalier_io::disk::write::write_atomic;
+use espalier_io::exit::usage;
+use espalier_io::output::line;
 use serde::Serialize;
 use sha2::{Digest, Sha384};
 
 use super::folder::{CARD, MANIFEST, PREVIEW};
 use super::samples::{self, Sample};
-use crate::disk::nearby::nearby;
-use crate::disk::read;
-use crate::disk::temporary::Temporary;
-use crate::disk::write::write_atomic;
-use crate::exit::usage;
-use crate::output::line;
 
 /// Folder of the model in a site.
 const MODEL: &str = "models/default";

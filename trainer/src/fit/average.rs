@@ -10,12 +10,12 @@ use std::path::Path;
 
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param, ParamId};
 use burn::tensor::{Device, Tensor};
+use espalier_checkpoints::model_file;
 use espalier_core::model::DualEncoder;
+use espalier_io::disk::run_folder::AVERAGE;
+use espalier_io::exit::usage;
 
 use super::optimise::with_stable_ids;
-use crate::disk::run_folder::AVERAGE;
-use crate::exit::usage;
-use crate::model_file;
 
 /// A model whose weights are the average of those that a run had.
 pub(super) struct Average {

@@ -10,19 +10,18 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use burn::optim::ModuleOptimizer;
 use burn::tensor::Bytes;
+use espalier_checkpoints::model_file::ModelCard;
 use espalier_core::model::DualEncoder;
 use espalier_core::weights;
-use serde::{Deserialize, Serialize};
-
-use crate::data::Positions;
-use crate::disk::read;
-use crate::disk::run_folder::{
+use espalier_data::Positions;
+use espalier_io::disk::read;
+use espalier_io::disk::run_folder::{
     AVERAGE, CHECKPOINTS, CLASSIFIER, LAST, MODEL, OPTIM, PREFIX, STATE, checkpoints,
 };
-use crate::disk::temporary::Temporary;
-use crate::disk::write::write_atomic;
-use crate::exit::usage;
-use crate::model_file::ModelCard;
+use espalier_io::disk::temporary::Temporary;
+use espalier_io::disk::write::write_atomic;
+use espalier_io::exit::usage;
+use serde::{Deserialize, Serialize};
 
 /// Progress of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -180,10 +179,10 @@ pub fn read_optimizer(path: &Path, optimizer: ModuleOptimizer) -> anyhow::Result
 mod tests {
     use burn::tensor::Device;
     use espalier_core::model::{DualConfig, TextConfig, VitConfig};
+    use espalier_io::disk::listing::names;
 
     use super::*;
     use crate::config::TrainConfig;
-    use crate::disk::listing::names;
     use crate::fit::optimise::optimizer;
 
     /// Returns the state after a step.

@@ -9,8 +9,7 @@
 //! `x ~ N(mu_c, n^2 S)`.
 
 use burn::tensor::{Device, Tensor, TensorData};
-
-use crate::data::records::random::Random;
+use espalier_data::records::random::Random;
 
 /// Number of rows that are multiplied at a time.
 const BLOCK: usize = 4096;
@@ -232,8 +231,9 @@ fn normal(count: usize, random: &mut Random) -> Vec<f32> {
 
 #[cfg(test)]
 mod tests {
+    use espalier_data::records::random::Purpose;
+
     use super::*;
-    use crate::data::records::random::Purpose;
 
     fn random() -> Random {
         Random::new(3, Purpose::SyntheticFeatures, 0, 0)

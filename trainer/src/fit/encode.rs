@@ -8,21 +8,21 @@ use std::thread;
 use anyhow::Context;
 use burn::module::Module;
 use burn::tensor::Device;
+use espalier_checkpoints::model_file::{self, ModelCard};
 use espalier_core::input::Preprocess;
 use espalier_core::model::{DualConfig, DualEncoder, ImageEncoder};
 use espalier_core::weights;
+use espalier_data::Needs;
+use espalier_data::batches::feature_rows::FeatureRows;
+use espalier_data::features::{
+    Encoder, PrecomputeSettings, PrecomputedFeatures, ViewSpec, precompute, precompute_outliers,
+};
+use espalier_data::{BatchSpec, Pictures};
+use espalier_eval::tensors::picture_tensor;
+use espalier_io::disk::cache::cache_folder;
 use sha2::{Digest, Sha256};
 
 use super::plan::Run;
-use crate::config::Needs;
-use crate::data::batches::feature_rows::FeatureRows;
-use crate::data::features::{
-    Encoder, PrecomputeSettings, PrecomputedFeatures, ViewSpec, precompute, precompute_outliers,
-};
-use crate::data::{BatchSpec, Pictures};
-use crate::disk::cache::cache_folder;
-use crate::model_file::{self, ModelCard};
-use crate::tensors::picture_tensor;
 
 /// An image encoder without its projection, in evaluation mode.
 pub(super) struct LockedEncoder {

@@ -6,8 +6,7 @@ use burn::optim::GradientsParams;
 use burn::tensor::{Tensor, TensorData};
 use espalier_core::model::VisionBackbone;
 use espalier_core::nn::{BatchNorm, BatchStatistics};
-
-use crate::ranks::{Collective, share};
+use espalier_io::ranks::{Collective, share};
 
 /// Reads a tensor back from its device.
 fn values<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {

@@ -6,13 +6,13 @@ use burn::tensor::{Bool, Device, Int, Tensor, TensorData};
 use espalier_core::input::TokenBatch;
 use espalier_core::loss::Relations;
 use espalier_core::model::Tokens;
+use espalier_data::batches::anchors::Anchors;
+use espalier_data::batches::distill::DistillBatch;
+use espalier_data::batches::text_batch::NounBatch;
+use espalier_data::{Batch, ImageBatch, Pictures, Scenes};
+use espalier_eval::tensors::{feature_tensor, picture_tensor};
 
 use super::rows::Rows;
-use crate::data::batches::anchors::Anchors;
-use crate::data::batches::distill::DistillBatch;
-use crate::data::batches::text_batch::NounBatch;
-use crate::data::{Batch, ImageBatch, Pictures, Scenes};
-use crate::tensors::{feature_tensor, picture_tensor};
 
 /// Input of the image encoder.
 #[derive(Clone, Debug)]

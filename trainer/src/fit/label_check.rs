@@ -4,10 +4,10 @@
 use std::collections::HashSet;
 
 use espalier_core::taxonomy::{NodeIx, Taxonomy};
+use espalier_data::Dataset;
+use espalier_io::exit::usage;
 
 use crate::config::TrainConfig;
-use crate::data::Dataset;
-use crate::exit::usage;
 
 /// Number of parts of the data that are looked at, evenly spaced.
 const UNITS: usize = 8;

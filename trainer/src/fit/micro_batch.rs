@@ -2,10 +2,10 @@
 
 use burn::tensor::{FloatDType, Int, Tensor};
 use espalier_core::model::{DualEncoder, Tokens};
+use espalier_io::ranks::share;
 
 use super::rows::Rows;
 use crate::config::Precision;
-use crate::ranks::share;
 
 /// How a batch is split into micro-batches for the encoders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,8 +5,7 @@
 //! (hard negatives).
 
 use burn::tensor::Tensor;
-
-use crate::data::records::random::Random;
+use espalier_data::records::random::Random;
 
 /// Size of a group: a class and those nearest to it.
 const GROUP: usize = 8;
@@ -63,9 +62,9 @@ impl Neighbours {
 #[cfg(test)]
 mod tests {
     use burn::tensor::{Device, TensorData};
+    use espalier_data::records::random::Purpose;
 
     use super::*;
-    use crate::data::records::random::Purpose;
 
     #[test]
     fn a_class_is_grouped_with_similar_classes() {

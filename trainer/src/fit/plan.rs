@@ -7,6 +7,9 @@ use burn::optim::ModuleOptimizer;
 use burn::tensor::Device;
 use espalier_core::input::{RandomCrop, TokenBatch, Tokenizer};
 use espalier_core::model::{DualConfig, DualEncoder, TextEncoder};
+use espalier_data::BatchSpec;
+use espalier_data::records::boxes::default_min_box_px;
+use espalier_io::ranks::Collective;
 
 use super::method::Method;
 use super::micro_batch::MicroBatching;
@@ -14,9 +17,6 @@ use super::source::Source;
 use super::step::{Learner, StepReport};
 use crate::config::TrainConfig;
 use crate::config::Trainable;
-use crate::data::BatchSpec;
-use crate::data::records::boxes::default_min_box_px;
-use crate::ranks::Collective;
 
 /// Number of threads of a deterministic run, over all its processes. It is fixed, so that the result
 /// does not depend on the number of cores; one process gives the same bits as two.
@@ -205,13 +205,13 @@ mod tests {
     use std::num::NonZeroUsize;
     use std::time::Duration;
 
+    use espalier_checkpoints::model_file::MERGES;
     use espalier_core::model::{TextConfig, VitConfig};
+    use espalier_data::Needs;
+    use espalier_io::ranks::Single;
 
     use super::*;
-    use crate::config::Needs;
     use crate::fit::optimise::optimizer;
-    use crate::model_file::MERGES;
-    use crate::ranks::Single;
 
     /// The second of two processes, which it does not need for making a plan.
     struct SecondOfTwo;

@@ -7,16 +7,16 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
+use espalier_io::disk::run_folder::METRICS;
+use espalier_io::disk::write::write_atomic;
+use espalier_io::output::try_note;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Map, Value, json};
 
 use super::pace::Pace;
 use super::tensorboard::EventFile;
 use crate::config::ReportTo;
-use crate::disk::run_folder::METRICS;
-use crate::disk::write::write_atomic;
 use crate::memory;
-use crate::output::try_note;
 
 /// Name of the log file in the folder of a run.
 pub const LOG: &str = "out.log";

@@ -8,7 +8,14 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use burn::optim::ModuleOptimizer;
+use espalier_checkpoints::model_file::{MERGES, ModelCard};
 use espalier_core::model::{DualConfig, DualEncoder};
+use espalier_data::Needs;
+use espalier_data::batches::feature_rows::FeatureRows;
+use espalier_data::records::order::records_of_epoch;
+use espalier_data::{BatchSpec, BatchStream, Dataset, Positions};
+use espalier_io::disk::run_folder::{CHECKPOINTS, LAST, METRICS, MODEL};
+use espalier_io::exit::usage;
 
 use super::average::Average;
 use super::checkpoint::{self, State};
@@ -22,13 +29,6 @@ use super::step::StepReport;
 use super::texts::StepTexts;
 use super::train_loop::TrainLoop;
 use super::validate::Validation;
-use crate::config::Needs;
-use crate::data::batches::feature_rows::FeatureRows;
-use crate::data::records::order::records_of_epoch;
-use crate::data::{BatchSpec, BatchStream, Dataset, Positions};
-use crate::disk::run_folder::{CHECKPOINTS, LAST, METRICS, MODEL};
-use crate::exit::usage;
-use crate::model_file::{MERGES, ModelCard};
 
 /// Data that batches are made from: images, or their cached features.
 pub(super) struct TrainingData {

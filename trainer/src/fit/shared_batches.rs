@@ -3,11 +3,10 @@
 use std::ops::Range;
 
 use anyhow::{Context, bail};
+use espalier_data::batches::lane_batch::{LaneBatch, Outline, joined};
+use espalier_data::{Batch, BatchSpec, BatchStream};
+use espalier_io::ranks::{Collective, different_from_most};
 use serde::{Deserialize, Serialize};
-
-use crate::data::batches::lane_batch::{LaneBatch, Outline, joined};
-use crate::data::{Batch, BatchSpec, BatchStream};
-use crate::ranks::{Collective, different_from_most};
 
 /// Returns the next batch with this rank's images; all ranks have the same records in it.
 ///

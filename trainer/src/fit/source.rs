@@ -4,14 +4,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use espalier_core::taxonomy::Taxonomy;
+use espalier_data::Needs;
+use espalier_data::formats::registry::{self, Need};
+use espalier_data::formats::{open, synthetic};
+use espalier_data::records::lineage::Lineages;
+use espalier_data::{Dataset, Grit, Hierarcaps, Labels, Mixture, Synthetic};
+use espalier_io::exit::usage;
 
-use crate::config::Needs;
 use crate::config::{DatasetKind, TrainConfig};
-use crate::data::formats::registry::{self, Need};
-use crate::data::formats::{open, synthetic};
-use crate::data::records::lineage::Lineages;
-use crate::data::{Dataset, Grit, Hierarcaps, Labels, Mixture, Synthetic};
-use crate::exit::usage;
 
 /// The data of a run and its companion files.
 pub struct Source {
@@ -64,7 +64,7 @@ impl Source {
     /// Opens the files of a configuration; reads only headers and small files.
     ///
     /// # Errors
-    /// Bad usage when the method cannot use such data, [`crate::data::DataError`] or a taxonomy
+    /// Bad usage when the method cannot use such data, [`espalier_data::DataError`] or a taxonomy
     /// error naming what is wrong with which file.
     pub fn open(config: &TrainConfig) -> anyhow::Result<Self> {
         let d = &config.dataset;

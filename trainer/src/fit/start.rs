@@ -4,15 +4,15 @@ use std::path::PathBuf;
 
 use burn::module::Module;
 use burn::tensor::Device;
+use espalier_checkpoints::classifier_file;
+use espalier_checkpoints::model_file::{self, ModelCard, Origin};
 use espalier_core::model::{DualConfig, DualEncoder, TextEncoder};
 use espalier_core::nn::Norms;
+use espalier_io::disk::run_folder::MODEL;
+use espalier_io::exit::usage;
 
 use super::optimise::with_stable_ids;
 use super::plan::Run;
-use crate::classifier_file;
-use crate::disk::run_folder::MODEL;
-use crate::exit::usage;
-use crate::model_file::{self, ModelCard, Origin};
 
 impl Run {
     /// Builds the model to start from, and a frozen copy of the initial text encoder where the

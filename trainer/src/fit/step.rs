@@ -8,6 +8,9 @@ use burn::tensor::{Device, Tensor};
 use espalier_core::geometry::LogScalar;
 use espalier_core::input::TokenBatch;
 use espalier_core::model::{DualEncoder, Lift, TextEncoder};
+use espalier_data::Batch;
+use espalier_data::records::random::{Purpose, Random};
+use espalier_io::ranks::{Collective, different_from_most};
 
 use super::exchange::{all_statistics, check_sum, values_of_root};
 use super::inputs::{ImageView, StepInputs};
@@ -16,9 +19,6 @@ use super::micro_batch::MicroBatching;
 use super::optimise::{clip_norm, gradient_norm};
 use super::step_encoders::StepEncoders;
 use crate::config::Trainable;
-use crate::data::Batch;
-use crate::data::records::random::{Purpose, Random};
-use crate::ranks::{Collective, different_from_most};
 
 /// The model, its optimiser and the settings of the training steps.
 pub struct Learner {

@@ -17,6 +17,7 @@ use burn::module::Module;
 use burn::optim::{GradientsAccumulator, GradientsParams};
 use burn::tensor::{FloatDType, Gradients, Int, Tensor, TensorData};
 use espalier_core::model::{DualEncoder, TextEncoder, Tokens};
+use espalier_io::ranks::{Collective, share};
 
 use super::exchange::{all_rows, summed_gradients};
 use super::forks::{fork, on_threads, to_f32};
@@ -24,7 +25,6 @@ use super::inputs::ImageTensor;
 use super::micro_batch::{Input, MicroBatch, MicroBatching, cast_input};
 use super::rows::Rows;
 use crate::config::{Precision, Trainable};
-use crate::ranks::{Collective, share};
 
 /// One use of an encoder in a step.
 struct Call {

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use crate::run_metrics::{RunMetrics, names};
+use espalier_io::run_metrics::{RunMetrics, names};
 
 /// Measured, but no sign of how good the model is.
 const MEMORY: &str = "peak_memory_mib";
@@ -57,8 +57,9 @@ fn number(value: f64) -> String {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use espalier_io::disk::run_folder::METRICS;
+
     use super::*;
-    use crate::disk::run_folder::METRICS;
 
     #[test]
     fn a_value_has_its_first_last_and_lowest_number() {

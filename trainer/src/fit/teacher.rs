@@ -2,22 +2,22 @@
 
 use anyhow::Context;
 use burn::tensor::{Device, Tensor};
+use espalier_checkpoints::classifier_file;
+use espalier_checkpoints::model_file;
 use espalier_core::math::normalize;
 use espalier_core::model::Classifier;
 use espalier_core::taxonomy::Taxonomy;
+use espalier_data::Batch;
+use espalier_data::batches::anchors::Anchors;
+use espalier_data::batches::distill::{Distill, TEACHER_FRACTION, TeacherOutputs};
+use espalier_data::batches::feature_rows::{FeatureRows, Features};
+use espalier_data::records::random::{Purpose, Random};
+use espalier_eval::tensors::feature_tensor;
+use espalier_io::exit::usage;
 
 use super::class_features::{ClassFeatures, Covariance, SamplingSettings};
 use super::neighbours::Neighbours;
 use super::plan::Run;
-use crate::classifier_file;
-use crate::data::Batch;
-use crate::data::batches::anchors::Anchors;
-use crate::data::batches::distill::{Distill, TEACHER_FRACTION, TeacherOutputs};
-use crate::data::batches::feature_rows::{FeatureRows, Features};
-use crate::data::records::random::{Purpose, Random};
-use crate::exit::usage;
-use crate::model_file;
-use crate::tensors::feature_tensor;
 
 /// Number of features whose logits are computed at a time.
 const BLOCK: usize = 4096;

@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use anyhow::bail;
+use espalier_checkpoints::model_file::ModelCard;
+use espalier_data::{Batch, BatchStream};
 
 use super::average::Average;
 use super::checkpoint::{self, Content, State};
@@ -16,9 +18,7 @@ use super::step::{Learner, StepReport};
 use super::summary;
 use super::texts::StepTexts;
 use super::validate::Validation;
-use crate::data::{Batch, BatchStream};
 use crate::memory;
-use crate::model_file::ModelCard;
 
 /// A run in progress.
 pub(super) struct TrainLoop<'a> {

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use espalier_core::input::Tokenizer;
+use espalier_data::records::order::records_of_epoch;
+use espalier_data::{BatchSpec, BatchStream, Dataset, Position};
 
 use super::shared_batches::next_batch;
 use super::step::Learner;
-use crate::data::records::order::records_of_epoch;
-use crate::data::{BatchSpec, BatchStream, Dataset, Position};
 
 /// Validation batches, the same at every measurement.
 pub(super) struct Validation {

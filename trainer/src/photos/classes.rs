@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::data::formats::folders::Folders;
-use crate::disk::read;
-use crate::exit::usage;
+use espalier_data::formats::folders::Folders;
+use espalier_io::disk::read;
+use espalier_io::exit::usage;
 
 /// Default share of the photos of a class that is set aside.
 pub const SHARE: f64 = 0.2;

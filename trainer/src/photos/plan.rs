@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 
 use burn::tensor::Device;
 use espalier_core::taxonomy::Taxonomy;
+use espalier_data::formats::open;
+use espalier_io::disk::write::write_atomic;
+use espalier_io::exit::usage;
 
 use super::classes::{self, HELD_OUT, PhotoClass, TRAIN};
 use super::places::{Found, Place};
 use super::reference::Reference;
 use super::tree;
-use crate::data::formats::open;
-use crate::disk::write::write_atomic;
-use crate::exit::usage;
 
 /// File of a run with the taxonomy of its classes.
 pub const TAXONOMY: &str = "taxonomy.tsv";

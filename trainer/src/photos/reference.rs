@@ -4,16 +4,16 @@ use std::path::Path;
 use std::sync::Arc;
 
 use burn::tensor::Device;
+use espalier_checkpoints::model_file::{self, is_bundle, read_bundle};
 use espalier_core::bundle::Part;
 use espalier_core::caption::{Classifier, lexicon};
 use espalier_core::geometry::Space;
 use espalier_core::taxonomy::{Lexicon, Taxonomy};
+use espalier_data::formats::listed::{Listed, table};
+use espalier_data::formats::open;
+use espalier_eval::embed::{self, Reading};
 
 use super::classes::PhotoClass;
-use crate::data::formats::listed::{Listed, table};
-use crate::data::formats::open;
-use crate::eval::embed::{self, Reading};
-use crate::model_file::{self, is_bundle, read_bundle};
 
 /// Number of photos of a class that are looked at to find its place.
 const PHOTOS: usize = 8;

@@ -1,7 +1,8 @@
 //! The table that `trainer data bench` prints.
 
+use espalier_data::tools::bench::BenchReport;
+
 use super::tables::grouped;
-use crate::data::tools::bench::BenchReport;
 use crate::memory::MIB;
 
 /// Returns the table of a measurement.
@@ -48,8 +49,9 @@ pub(super) fn bench_table(report: &BenchReport) -> String {
 
 #[cfg(test)]
 mod tests {
+    use espalier_data::tools::bench::Stage;
+
     use super::*;
-    use crate::data::tools::bench::Stage;
 
     #[test]
     fn every_stage_and_the_sum_have_a_row() {

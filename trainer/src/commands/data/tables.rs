@@ -1,7 +1,7 @@
 //! The tables that `trainer data audit` and `trainer data prepare` print.
 
-use crate::data::tools::audit::AuditReport;
-use crate::data::tools::prepare::PrepareReport;
+use espalier_data::tools::audit::AuditReport;
+use espalier_data::tools::prepare::PrepareReport;
 
 /// Number of labels listed in the table.
 const LISTED_LABELS: usize = 5;
@@ -206,10 +206,11 @@ pub(super) fn prepare_table(report: &PrepareReport) -> String {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use espalier_data::Synthetic;
+    use espalier_data::records::source::Dataset;
+    use espalier_data::tools::audit::audit as read_all;
+
     use super::*;
-    use crate::data::Synthetic;
-    use crate::data::records::source::Dataset;
-    use crate::data::tools::audit::audit as read_all;
 
     #[test]
     fn numbers_are_grouped_by_thousands() {

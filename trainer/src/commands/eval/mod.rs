@@ -8,20 +8,20 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use burn::tensor::Device;
+use espalier_checkpoints::classifier_file;
+use espalier_checkpoints::model_file::{self, Model};
+use espalier_eval::cache::Cache;
+use espalier_eval::embedder::{Check, Embedder, Reading};
+use espalier_eval::{Record, tasks};
+use espalier_io::disk::cache::cache_folder;
+use espalier_io::disk::write::check_file;
+use espalier_io::exit::usage;
+use espalier_io::ranks::{self, Collective, Single};
 
 use self::one::run_task;
 use self::report::{Evaluated, report};
 use super::together::{end_all, numbered_device, own_cores};
-use crate::classifier_file;
 use crate::cli::EvalArgs;
-use crate::disk::cache::cache_folder;
-use crate::disk::write::check_file;
-use crate::eval::cache::Cache;
-use crate::eval::embedder::{Check, Embedder, Reading};
-use crate::eval::{Record, tasks};
-use crate::exit::usage;
-use crate::model_file::{self, Model};
-use crate::ranks::{self, Collective, Single};
 
 /// Evaluates a model and prints or writes one object per task. Several processes that a launcher
 /// started embed the inputs together; rank 0 reports.

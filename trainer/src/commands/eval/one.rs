@@ -2,13 +2,16 @@
 
 use std::path::PathBuf;
 
+use clap::ValueEnum;
+use espalier_data::DataError;
+use espalier_eval::embedder::Embedder;
+use espalier_eval::task::Context;
+use espalier_eval::{Options, Task};
+use espalier_io::exit::usage;
+
 use super::report::{Evaluated, record};
 use crate::cli::EvalArgs;
-use crate::data::DataError;
-use crate::eval::embedder::Embedder;
-use crate::eval::task::Context;
-use crate::eval::{Options, Task};
-use crate::exit::usage;
+use crate::config::MethodName;
 use crate::exit_code::code;
 
 /// Runs a task on a dataset; errors about the data also state what the task needs.
@@ -20,11 +23,14 @@ pub(super) fn run_task(
     data: &[PathBuf],
     dataset: Option<&str>,
 ) -> anyhow::Result<Evaluated> {
+    let method = embedder.map(|embedder| embedder.model.card.method.as_str());
+    let method = method.and_then(|name| MethodName::from_str(name, false).ok());
     let cx = Context {
         embedder,
         options,
         data,
         dataset,
+        by_meru_protocol: method.is_some_and(MethodName::is_of_meru_family),
     };
     let mut outcome = task.run(&cx).map_err(|error| {
         if is_about_data(&error) {

@@ -4,17 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use espalier_core::model::{DualConfig, Preset};
+use espalier_data::formats::open;
+use espalier_eval::embedder::Embedder;
+use espalier_eval::published;
+use espalier_eval::report::html::{Section, page};
+use espalier_eval::report::{pictures, table};
+use espalier_eval::task::{Confusion, Context, TaskResult, value_name};
+use espalier_eval::{Record, Task};
+use espalier_io::disk::write::write_atomic;
+use espalier_io::output::line;
 
 use crate::cli::EvalArgs;
-use crate::data::formats::open;
-use crate::disk::write::write_atomic;
-use crate::eval::embedder::Embedder;
-use crate::eval::published;
-use crate::eval::report::html::{Section, page};
-use crate::eval::report::{pictures, table};
-use crate::eval::task::{Confusion, Context, TaskResult, value_name};
-use crate::eval::{Record, Task};
-use crate::output::line;
 
 /// A result, with the additional data that only the HTML page shows.
 pub(super) struct Evaluated {

@@ -1,13 +1,14 @@
 //! Runs those benchmarks of the papers whose data is found.
 
+use espalier_eval::embedder::Embedder;
+use espalier_eval::suite::{self, Planned, companion_file};
+use espalier_io::exit::usage;
+use espalier_io::output::note;
+
 use super::one::run_task;
 use super::report::{Evaluated, report};
 use crate::cli::EvalArgs;
-use crate::eval::embedder::Embedder;
-use crate::eval::suite::{self, Planned, companion_file};
-use crate::exit::usage;
 use crate::exit_code::code;
-use crate::output::note;
 
 /// Runs every benchmark of the suite whose data is found.
 ///

@@ -4,22 +4,22 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use burn::tensor::Device;
+use espalier_checkpoints::averaged;
+use espalier_checkpoints::model_file::{self, Model, ModelCard};
 use espalier_core::caption::CaptionEntry;
 use espalier_core::taxonomy::{Lexicon, Taxonomy};
+use espalier_data::Dataset;
+use espalier_data::formats::open;
+use espalier_data::formats::registry::{self, Need};
+use espalier_data::nouns::wordnet::Nouns;
+use espalier_io::exit::usage;
+use espalier_io::output::note;
 use toml::Table;
 
-use crate::averaged;
 use crate::cli::ExportArgs;
 use crate::config::TrainConfig;
-use crate::data::Dataset;
-use crate::data::formats::open;
-use crate::data::formats::registry::{self, Need};
-use crate::data::nouns::wordnet::Nouns;
-use crate::exit::usage;
 use crate::export::{Contents, ExportDtype, captions, nouns};
 use crate::fit::{Source, source};
-use crate::model_file::{self, Model, ModelCard};
-use crate::output::note;
 
 /// Returns the configuration of the run that produced a model, if its card records it.
 pub(super) fn run_config(card: &ModelCard) -> Option<TrainConfig> {

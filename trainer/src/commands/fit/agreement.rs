@@ -1,15 +1,15 @@
 //! What the ranks of a run agree on before the first step.
 
 use anyhow::Context;
+use espalier_io::disk::read;
+use espalier_io::exit::usage;
+use espalier_io::ranks::{Collective, Fact, compare};
 use sha2::{Digest, Sha256};
 
 use super::resume::values;
 use crate::commands::together::agree;
 use crate::config::TrainConfig;
-use crate::disk::read;
-use crate::exit::usage;
 use crate::fit::Source;
-use crate::ranks::{Collective, Fact, compare};
 
 /// Keys that may differ between ranks, because they do not change what a step learns. Data at
 /// another path must be the same data, whose fingerprint is compared.

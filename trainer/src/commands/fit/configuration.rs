@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 
 use anyhow::Context;
+use espalier_checkpoints::model_file;
 use serde::Serialize;
 use toml::{Table, Value};
 
 use super::resume::run_table;
 use crate::cli::FitArgs;
 use crate::config::TrainConfig;
-use crate::model_file;
 
 /// Names of the blocks of the configuration.
 const BLOCKS: [&str; 5] = ["dataset", "model", "optim", "loss", "train"];

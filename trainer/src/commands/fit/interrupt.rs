@@ -7,13 +7,12 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use espalier_io::disk::temporary::remove_all_and_exit;
+use espalier_io::exit::{CLOSED_PIPE, Stopped};
+use espalier_io::output::note;
+use espalier_io::ranks::Collective;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag::register_usize;
-
-use crate::disk::temporary::remove_all_and_exit;
-use crate::exit::{CLOSED_PIPE, Stopped};
-use crate::output::note;
-use crate::ranks::Collective;
 
 /// Interval at which signals are looked for.
 const INTERVAL: Duration = Duration::from_millis(20);

@@ -4,13 +4,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use espalier_checkpoints::model_name;
+use espalier_data::formats::folders::Folders;
+use espalier_io::exit::usage;
+use espalier_io::output::note;
 
 use super::resume::CONFIG;
 use crate::cli::FitArgs;
-use crate::data::formats::folders::Folders;
-use crate::exit::usage;
-use crate::model_name;
-use crate::output::note;
 use crate::photos::plan::{PHOTOS, PhotoPlan, TAXONOMY, run_name};
 
 /// Name of the recipe of such runs.

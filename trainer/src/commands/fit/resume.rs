@@ -4,16 +4,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use espalier_io::disk::read;
+use espalier_io::disk::run_folder::latest;
+use espalier_io::disk::write::write_atomic;
+use espalier_io::exit::usage;
+use espalier_io::output::note;
 use toml::{Table, Value};
 
 use crate::cli::FitArgs;
 use crate::config::TrainConfig;
-use crate::disk::read;
-use crate::disk::run_folder::latest;
-use crate::disk::write::write_atomic;
-use crate::exit::usage;
 use crate::fit::checkpoint;
-use crate::output::note;
 
 /// Name of the resolved configuration in the folder of a run.
 pub const CONFIG: &str = "config.toml";

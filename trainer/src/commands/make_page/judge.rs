@@ -5,12 +5,12 @@ use std::path::Path;
 
 use espalier_core::caption::Request;
 use espalier_core::taxonomy::Taxonomy;
+use espalier_io::disk::read;
+use espalier_io::output::note;
 use serde::Serialize;
 
 use crate::cli::Common;
 use crate::commands::caption;
-use crate::disk::read;
-use crate::output::note;
 use crate::photos::classes;
 use crate::photos::plan::PHOTOS;
 

@@ -2,17 +2,17 @@
 
 use espalier_core::geometry::Space;
 use espalier_core::taxonomy::Taxonomy;
+use espalier_eval::embed::{self, Reading};
+use espalier_figures::plot::disk::{Photo, Settings, broadest, disk};
+use espalier_figures::plot::draw;
+use espalier_figures::plot::norms::factors;
+use espalier_figures::plot::subject::Subject;
+use espalier_io::exit::usage;
+use espalier_io::output::note;
 
 use super::finish::finish;
 use super::inputs;
 use crate::cli::plot::DiskArgs;
-use crate::eval::embed::{self, Reading};
-use crate::exit::usage;
-use crate::output::note;
-use crate::plot::disk::{Photo, Settings, broadest, disk};
-use crate::plot::draw;
-use crate::plot::norms::factors;
-use crate::plot::subject::Subject;
 
 /// Default number of photos.
 const SAMPLES: usize = 200;

@@ -1,12 +1,12 @@
 //! `trainer plot factors`.
 
 use espalier_core::geometry::Space;
+use espalier_figures::plot::{draw, factors::factors};
+use espalier_io::exit::usage;
 
 use super::finish::finish;
 use super::inputs;
 use crate::cli::plot::FactorsArgs;
-use crate::exit::usage;
-use crate::plot::{draw, factors::factors};
 
 /// Draws the factors of two texts and of their composition.
 pub(super) fn run(args: &FactorsArgs) -> anyhow::Result<()> {

@@ -1,10 +1,10 @@
 //! Last step of every `trainer plot` command.
 
+use espalier_figures::figure::{Canvas, Output, save};
+use espalier_io::output::line;
 use serde::Serialize;
 
 use crate::cli::plot::FigureArgs;
-use crate::figure::{Canvas, Output, save};
-use crate::output::line;
 
 /// Writes a figure and prints its numbers: all of them as JSON, or a short summary.
 pub(super) fn finish(

@@ -4,17 +4,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use espalier_core::taxonomy::Taxonomy;
+use espalier_data::formats::registry::{self, Need};
+use espalier_data::formats::synthetic;
+use espalier_data::{Dataset, Synthetic};
+use espalier_figures::figure::Output;
+use espalier_figures::plot::photo_parts::{self, PhotoParts, ReadOptions};
+use espalier_figures::plot::subject::Subject;
+use espalier_io::exit::usage;
+use espalier_io::output::note;
 
 use crate::cli::plot::{DataArgs, FigureArgs};
 use crate::config::DatasetKind;
-use crate::data::formats::registry::{self, Need};
-use crate::data::formats::synthetic;
-use crate::data::{Dataset, Synthetic};
-use crate::exit::usage;
-use crate::figure::Output;
-use crate::output::note;
-use crate::plot::photo_parts::{self, PhotoParts, ReadOptions};
-use crate::plot::subject::Subject;
 
 /// Returns the output file of the figure.
 pub(super) fn output(args: &FigureArgs) -> anyhow::Result<Output> {

@@ -1,13 +1,14 @@
 //! `trainer plot ladder`.
 
+use espalier_figures::figure::Thumbnail;
+use espalier_figures::plot::ladder::Ladder;
+use espalier_figures::plot::{draw, subject::read_photo};
+use espalier_io::exit::usage;
+
 use super::finish::finish;
 use super::inputs;
 use crate::cli::plot::LadderArgs;
 use crate::commands::caption::captioner;
-use crate::exit::usage;
-use crate::figure::Thumbnail;
-use crate::plot::ladder::Ladder;
-use crate::plot::{draw, subject::read_photo};
 
 /// Draws the ladder of a photo.
 pub(super) fn run(args: &LadderArgs) -> anyhow::Result<()> {

@@ -1,9 +1,10 @@
 //! `trainer plot norms`.
 
+use espalier_figures::plot::{draw, norms::norms};
+
 use super::finish::finish;
 use super::inputs;
 use crate::cli::plot::NormsArgs;
-use crate::plot::{draw, norms::norms};
 
 /// Default number of images.
 const SAMPLES: usize = 2000;

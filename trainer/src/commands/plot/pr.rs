@@ -1,11 +1,12 @@
 //! `trainer plot pr`.
 
+use espalier_figures::plot::draw;
+use espalier_figures::plot::pr::{Pr, curve, curves_of_results, size};
+use espalier_io::exit::usage;
+
 use super::finish::finish;
 use super::inputs;
 use crate::cli::plot::PrArgs;
-use crate::exit::usage;
-use crate::plot::draw;
-use crate::plot::pr::{Pr, curve, curves_of_results, size};
 
 /// Default number of images.
 const SAMPLES: usize = 500;

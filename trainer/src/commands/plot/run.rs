@@ -1,11 +1,12 @@
 //! `trainer plot run`.
 
+use espalier_figures::plot::draw;
+use espalier_io::exit::usage;
+use espalier_io::run_metrics::{RunMetrics, names};
+
 use super::finish::finish;
 use super::inputs;
 use crate::cli::plot::RunArgs;
-use crate::exit::usage;
-use crate::plot::draw;
-use crate::run_metrics::{RunMetrics, names};
 
 /// Maximum number of runs that can be distinguished by colour.
 const RUNS: usize = 6;

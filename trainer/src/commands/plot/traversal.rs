@@ -1,14 +1,15 @@
 //! `trainer plot traversal`.
 
+use espalier_figures::figure::Thumbnail;
+use espalier_figures::plot::draw::{self, Shown};
+use espalier_figures::plot::photo_parts::PhotoParts;
+use espalier_figures::plot::subject::{Subject, read_texts};
+use espalier_figures::plot::traversal::{Candidate, Route, Traversal, stops};
+use espalier_io::exit::usage;
+
 use super::finish::finish;
 use super::inputs;
 use crate::cli::plot::TraversalArgs;
-use crate::exit::usage;
-use crate::figure::Thumbnail;
-use crate::plot::draw::{self, Shown};
-use crate::plot::photo_parts::PhotoParts;
-use crate::plot::subject::{Subject, read_texts};
-use crate::plot::traversal::{Candidate, Route, Traversal, stops};
 
 /// Default number of images.
 const SAMPLES: usize = 500;

@@ -1,13 +1,13 @@
 //! `trainer plot umap`.
 
 use espalier_core::taxonomy::{NodeIx, Taxonomy};
+use espalier_figures::plot::lineage::{items, place};
+use espalier_figures::plot::{draw, umap::MIN_NODES};
+use espalier_io::exit::usage;
 
 use super::finish::finish;
 use super::inputs;
 use crate::cli::plot::UmapArgs;
-use crate::exit::usage;
-use crate::plot::lineage::{items, place};
-use crate::plot::{draw, umap::MIN_NODES};
 
 /// Maximum number of points, because the layout compares every pair of points.
 const MAX_NODES: usize = 5000;

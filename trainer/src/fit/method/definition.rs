@@ -4,8 +4,8 @@ use std::num::NonZeroUsize;
 
 use espalier_core::loss::LossTerms;
 use espalier_core::model::{DualEncoder, LiftKind, TextEncoder};
+use espalier_data::records::lineage::NegativeKind;
 
-use crate::data::records::lineage::NegativeKind;
 use crate::fit::inputs::StepInputs;
 use crate::fit::step_encoders::StepEncoders;
 

@@ -4,10 +4,10 @@ use burn::tensor::Tensor;
 use espalier_core::loss::{self, Contrast, Lineages, LossTerms, RcmeWeights};
 use espalier_core::math::normalize;
 use espalier_core::model::LiftKind;
+use espalier_data::records::lineage::NegativeKind;
 
 use super::definition::{Method, StepContext};
 use crate::config::LossConfig;
-use crate::data::records::lineage::NegativeKind;
 
 pub(super) struct Rcme {
     pub(super) options: LossConfig,

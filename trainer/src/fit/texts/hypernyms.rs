@@ -8,11 +8,11 @@ use std::sync::Arc;
 
 use espalier_core::input::{TokenBatch, Tokenizer};
 use espalier_core::taxonomy::{NodeIx, Taxonomy};
+use espalier_core::words::with_article;
+use espalier_data::Batch;
+use espalier_data::records::random::{Purpose, Random};
 
 use crate::config::TrainConfig;
-use crate::data::Batch;
-use crate::data::records::random::{Purpose, Random};
-use crate::words::with_article;
 
 /// Replaces phrases by the names of ancestors.
 pub struct HypernymReplacer {

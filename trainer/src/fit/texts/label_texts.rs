@@ -6,15 +6,15 @@ use std::sync::{Arc, OnceLock};
 use espalier_core::caption::prompts::prompt;
 use espalier_core::input::Tokenizer;
 use espalier_core::taxonomy::{NodeIx, Taxonomy, metrics};
+use espalier_data::batches::distill::{Distill, TeacherOutputs};
+use espalier_data::batches::feature_rows::FeatureRows;
+use espalier_data::batches::text_batch::{LabelBatch, OutlierBatch};
+use espalier_data::records::random::{Purpose, Random};
+use espalier_data::sampling::outliers::{draw_outliers, draw_pool_features, tree_prior};
+use espalier_data::{Batch, ImageBatch};
+use espalier_eval::prompts;
 
 use crate::config::TrainConfig;
-use crate::data::batches::distill::{Distill, TeacherOutputs};
-use crate::data::batches::feature_rows::FeatureRows;
-use crate::data::batches::text_batch::{LabelBatch, OutlierBatch};
-use crate::data::records::random::{Purpose, Random};
-use crate::data::sampling::outliers::{draw_outliers, draw_pool_features, tree_prior};
-use crate::data::{Batch, ImageBatch};
-use crate::eval::prompts;
 
 /// Largest number of labels of a step; with distillation, `loss.distill_labels` applies instead. All
 /// labels of the batch are kept, even if they are more.
@@ -209,9 +209,10 @@ impl LabelTexts {
 
 #[cfg(test)]
 mod tests {
+    use espalier_checkpoints::model_file::MERGES;
+    use espalier_data::{BatchSpec, BatchStream, Position, Synthetic};
+
     use super::*;
-    use crate::data::{BatchSpec, BatchStream, Position, Synthetic};
-    use crate::model_file::MERGES;
 
     /// Returns a tree of `count` labels, with a parent for every pair.
     fn taxonomy(count: usize) -> Taxonomy {

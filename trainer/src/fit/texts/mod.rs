@@ -10,6 +10,10 @@ use std::sync::Arc;
 
 use espalier_core::input::Tokenizer;
 use espalier_core::taxonomy::Taxonomy;
+use espalier_data::Batch;
+use espalier_data::batches::anchors::Anchors;
+use espalier_data::batches::distill::Distill;
+use espalier_data::batches::feature_rows::FeatureRows;
 
 use self::hypernyms::HypernymReplacer;
 use self::label_texts::LabelTexts;
@@ -17,10 +21,6 @@ use self::noun_texts::NounTexts;
 use self::order_texts::OrderTexts;
 use super::teacher::Teacher;
 use crate::config::TrainConfig;
-use crate::data::Batch;
-use crate::data::batches::anchors::Anchors;
-use crate::data::batches::distill::Distill;
-use crate::data::batches::feature_rows::FeatureRows;
 
 /// Samples texts that depend on the step and not on the position in the data.
 pub(super) struct StepTexts {

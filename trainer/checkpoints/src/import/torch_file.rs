@@ -1,0 +1,258 @@
+//! Reads a PyTorch archive: a zip with one pickle, which describes tensors, and a file per storage.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{Cursor, Read, Seek};
+use std::path::{Path, PathBuf};
+
+use espalier_io::disk::read;
+use espalier_io::exit::usage;
+use zip::{CompressionMethod, ZipArchive};
+
+use super::pickle::{self, Arena, Node, Ref, Storage, TensorView};
+
+/// Maximum size of a pickle in bytes; that of a large model with its optimiser has some hundred
+/// thousand.
+const MAX_PICKLE: u64 = 1 << 28;
+
+/// Keys under which training programs store the weights.
+const WEIGHT_KEYS: [&str; 2] = ["model", "state_dict"];
+
+/// Source of an archive: a file or memory.
+trait Source: Read + Seek {}
+
+impl<T: Read + Seek> Source for T {}
+
+type Archive = ZipArchive<Box<dyn Source>>;
+
+/// An open archive.
+pub struct TorchFile {
+    path: PathBuf,
+    archive: Archive,
+    /// Folder inside the archive.
+    folder: String,
+    tensors: BTreeMap<String, TensorView>,
+    /// The last storage read and its numbers; consecutive tensors often share a storage.
+    last: Option<(Storage, Vec<f32>)>,
+    /// Root of the embedding space, stored next to the weights (MERU's CLIP baselines).
+    root: Option<TensorView>,
+    /// Keys of the other entries of a training checkpoint, besides the weights.
+    pub other_entries: Vec<String>,
+}
+
+/// Reads an uncompressed file in the archive; fails if it has more than `most` bytes.
+fn stored(archive: &mut Archive, name: &str, most: u64) -> Result<Vec<u8>, String> {
+    let mut entry = archive
+        .by_name(name)
+        .map_err(|e| format!("`{name}` in it: {e}"))?;
+    // The sizes are claims; the method decides whether reading unpacks. What is not packed is never
+    // larger than the archive.
+    let is_packed = entry.compression() != CompressionMethod::Stored;
+    if is_packed || entry.size() > most || entry.size() != entry.compressed_size() {
+        return Err(format!(
+            "`{name}` in it: expected an uncompressed file of at most {most} bytes, found one that \
+             claims {} bytes and is stored as {:?}",
+            entry.size(),
+            entry.compression()
+        ));
+    }
+    let mut bytes = Vec::new();
+    entry
+        .read_to_end(&mut bytes)
+        .map_err(|e| format!("`{name}` in it: {e}"))?;
+    Ok(bytes)
+}
+
+/// Returns the dictionary of weights in the value of a pickle, and the keys next to it, in
+/// alphabetical order.
+pub(super) fn state_dict(arena: &Arena, top: Ref) -> Option<(Ref, Vec<String>)> {
+    let entries = arena.entries(top)?;
+    for weights_key in WEIGHT_KEYS {
+        let inner = arena.lookup(top, weights_key);
+        if let Some(inner) = inner.filter(|at| arena.entries(*at).is_some()) {
+            let others = entries.iter().filter_map(|(key, _)| arena.text(*key));
+            // One long key may be named many times.
+            let others: BTreeSet<&str> = others.filter(|key| *key != weights_key).collect();
+            return Some((inner, others.into_iter().map(str::to_owned).collect()));
+        }
+    }
+    Some((top, Vec::new()))
+}
+
+impl TorchFile {
+    /// Opens an archive and parses its pickle. Nothing in it is executed.
+    ///
+    /// # Errors
+    /// Bad usage naming the file: not such an archive, corrupt, or a pickle that names anything not
+    /// needed to describe tensors.
+    pub fn open(path: &Path) -> anyhow::Result<Self> {
+        let file = read::open(path).map_err(|e| usage(format!("{}: {e}", path.display())))?;
+        Self::from_source(path, Box::new(file))
+    }
+
+    /// Opens an archive in memory; `path` names it in messages.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn from_bytes(path: &Path, bytes: Vec<u8>) -> anyhow::Result<Self> {
+        Self::from_source(path, Box::new(Cursor::new(bytes)))
+    }
+
+    fn from_source(path: &Path, source: Box<dyn Source>) -> anyhow::Result<Self> {
+        Self::read_index(path, source).map_err(|reason| {
+            usage(format!(
+                "{}: expected a PyTorch archive of tensors: {reason}",
+                path.display()
+            ))
+        })
+    }
+
+    fn read_index(path: &Path, source: Box<dyn Source>) -> Result<Self, String> {
+        let mut archive = ZipArchive::new(source).map_err(|e| e.to_string())?;
+        let folder = archive
+            .file_names()
+            .filter_map(Result::ok)
+            .find_map(|name| {
+                let folder = name.strip_suffix("data.pkl");
+                folder.filter(|f| f.ends_with('/')).map(str::to_owned)
+            })
+            .ok_or("it has no `data.pkl`")?;
+        if archive
+            .index_for_name(&format!("{folder}byteorder"))
+            .is_some()
+        {
+            let order = stored(&mut archive, &format!("{folder}byteorder"), 16)?;
+            if order != b"little" {
+                let order = String::from_utf8_lossy(&order).into_owned();
+                return Err(format!("expected little-endian numbers, found `{order}`"));
+            }
+        }
+        let bytes = stored(&mut archive, &format!("{folder}data.pkl"), MAX_PICKLE)?;
+        let (arena, top) = pickle::read(&bytes)?;
+        let (dict, other_entries) = state_dict(&arena, top).ok_or("it contains no dictionary")?;
+        let tensor = |at: Ref| match arena.get(at) {
+            Node::Tensor(view) => Some(view.clone()),
+            _ => None,
+        };
+        let mut tensors = BTreeMap::new();
+        for (key, value) in arena.entries(dict).unwrap_or_default() {
+            let name = arena
+                .text(*key)
+                .ok_or("a key of its dictionary is not a string")?;
+            let view = tensor(*value)
+                .ok_or_else(|| format!("`{name}` in its dictionary of weights is not a tensor"))?;
+            tensors.insert(name.to_owned(), view);
+        }
+        let root = arena.lookup(top, "root").and_then(tensor);
+        Ok(Self {
+            path: path.to_owned(),
+            archive,
+            folder,
+            tensors,
+            last: None,
+            root: root.filter(|_| dict != top),
+            other_entries,
+        })
+    }
+
+    /// Returns the path for messages.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns the names and shapes of all tensors.
+    #[must_use]
+    pub fn shapes(&self) -> Vec<(String, Vec<usize>)> {
+        let shapes = self.tensors.iter();
+        shapes.map(|(n, t)| (n.clone(), t.shape.clone())).collect()
+    }
+
+    /// Reads the numbers of a tensor in row-major order.
+    ///
+    /// # Errors
+    /// Bad usage: no such tensor, not floats, or an archive that is corrupt or truncated.
+    pub fn read(&mut self, name: &str) -> anyhow::Result<Vec<f32>> {
+        let view = self.tensors.get(name).cloned();
+        let found = view
+            .ok_or_else(|| "not found".to_owned())
+            .and_then(|view| self.numbers(&view));
+        found.map_err(|e| usage(format!("{}: tensor `{name}`: {e}", self.path.display())))
+    }
+
+    /// Reads the root of the embedding space that is stored next to the weights, if there is one.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn root(&mut self) -> anyhow::Result<Option<Vec<f32>>> {
+        let Some(view) = self.root.clone() else {
+            return Ok(None);
+        };
+        let found = self.numbers(&view);
+        found
+            .map(Some)
+            .map_err(|e| usage(format!("{}: `root`: {e}", self.path.display())))
+    }
+
+    fn numbers(&mut self, view: &TensorView) -> Result<Vec<f32>, String> {
+        let storage = &view.storage;
+        if self.last.as_ref().is_none_or(|(last, _)| last != storage) {
+            let plain = storage.key.chars().all(|c| c.is_ascii_alphanumeric());
+            if !plain {
+                return Err(format!(
+                    "expected a storage named with letters and digits, found `{}`",
+                    storage.key
+                ));
+            }
+            let name = format!("{}data/{}", self.folder, storage.key);
+            let bytes = stored(&mut self.archive, &name, u64::MAX)?;
+            if Some(bytes.len()) != storage.len.checked_mul(storage.number.bytes()) {
+                return Err(format!(
+                    "expected a storage of {} numbers of {} bytes each, found {} bytes",
+                    storage.len,
+                    storage.number.bytes(),
+                    bytes.len()
+                ));
+            }
+            self.last = Some((storage.clone(), storage.number.decode(&bytes)?));
+        }
+        match &self.last {
+            Some((_, numbers)) => view.gather(numbers),
+            None => Err("its storage was not read".into()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use zip::ZipWriter;
+    use zip::write::SimpleFileOptions;
+
+    use super::*;
+
+    #[test]
+    fn an_entry_that_is_packed_but_claims_its_packed_size_is_refused() {
+        // A million blanks and a pickle of an empty dictionary, packed to about a kilobyte.
+        let mut content = b"\x80\x02".to_vec();
+        content.extend(b"N0".repeat(500_000));
+        content.extend(b"}.");
+        let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
+        let packed = SimpleFileOptions::default().compression_method(CompressionMethod::Deflated);
+        zip.start_file("w/data.pkl", packed).unwrap();
+        zip.write_all(&content).unwrap();
+        let mut bytes = zip.finish().unwrap().into_inner();
+        // The central directory has the packed size, then the unpacked one.
+        let directory = bytes.windows(4).position(|w| w == b"PK\x01\x02").unwrap();
+        bytes.copy_within(directory + 20..directory + 24, directory + 24);
+        let error = TorchFile::from_bytes(Path::new("w.pth"), bytes)
+            .err()
+            .unwrap();
+        let message = error.to_string();
+        assert!(
+            message.contains("expected an uncompressed file"),
+            "{message}"
+        );
+        assert!(message.contains("Deflated"), "{message}");
+    }
+}

@@ -1,0 +1,110 @@
+//! Images of a batch: pixels or precomputed features.
+
+use image::RgbImage;
+
+use crate::batches::feature_rows::Features;
+
+/// Square images of one size, 8 bits per value.
+///
+/// Stored as bytes because several batches are queued at a time: in f32 a batch of 768 pairs of 224
+/// px would take 925 MB instead of 231.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pictures {
+    /// Number of images.
+    pub count: usize,
+    /// Side in pixels.
+    pub size: usize,
+    /// `[count, 3, size, size]` in row-major order.
+    pub bytes: Vec<u8>,
+}
+
+impl Pictures {
+    /// Packs images of `size` x `size`.
+    #[must_use]
+    pub fn pack(size: u32, pictures: &[&RgbImage]) -> Self {
+        let count = pictures.len();
+        let mut bytes = Vec::with_capacity(count * 3 * (size as usize).pow(2));
+        for picture in pictures {
+            for channel in 0..3 {
+                bytes.extend(picture.as_raw().iter().skip(channel).step_by(3));
+            }
+        }
+        Self {
+            count,
+            size: size as usize,
+            bytes,
+        }
+    }
+
+    /// Returns `[count, 3, size, size]` in [0, 1]: the values of
+    /// [`espalier_core::input::to_planes`].
+    #[must_use]
+    pub fn to_planes(&self) -> Vec<f32> {
+        self.bytes
+            .iter()
+            .map(|&byte| f32::from(byte) / 255.0)
+            .collect()
+    }
+}
+
+/// Input of the image encoder: images or precomputed features.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ImageBatch {
+    /// Images.
+    Pictures(Pictures),
+    /// Pooled features.
+    Features(Features),
+}
+
+impl ImageBatch {
+    /// Returns the number of images.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        match self {
+            Self::Pictures(pictures) => pictures.count,
+            Self::Features(features) => features.count,
+        }
+    }
+
+    /// Returns the images; `None` if the batch holds features.
+    #[must_use]
+    pub fn pictures(&self) -> Option<&Pictures> {
+        match self {
+            Self::Pictures(pictures) => Some(pictures),
+            Self::Features(_) => None,
+        }
+    }
+
+    /// Returns the features; `None` if the batch holds images.
+    #[must_use]
+    pub fn features(&self) -> Option<&Features> {
+        match self {
+            Self::Pictures(_) => None,
+            Self::Features(features) => Some(features),
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use image::Rgb;
+
+    use super::*;
+
+    #[test]
+    fn packed_images_have_the_planes_of_core() {
+        let picture = |shift: u8| {
+            RgbImage::from_fn(3, 3, |x, y| {
+                Rgb([x as u8 * 90, y as u8 * 70 + shift, 255 - shift])
+            })
+        };
+        let pictures = [picture(0), picture(9)];
+        let packed = Pictures::pack(3, &pictures.each_ref());
+        assert_eq!((packed.count, packed.size, packed.bytes.len()), (2, 3, 54));
+        assert_eq!(
+            packed.to_planes(),
+            espalier_core::input::to_planes(&pictures)
+        );
+    }
+}

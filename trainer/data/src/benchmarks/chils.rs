@@ -1,0 +1,87 @@
+//! Two-level label sets in the format of CHILS: a JSON object that maps each superclass to its
+//! subclasses (notation 6.6).
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use espalier_io::disk::read;
+
+use crate::records::error::{DataError, Result};
+
+/// Expected file layout, for error messages.
+pub const EXPECTED: &str =
+    "a CHILS label list: a JSON object {\"superclass\": [\"subclass\", ..], ..}";
+
+/// Superclasses with their subclasses.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TwoLevels {
+    /// Subclasses of each superclass, in the order of the file.
+    pub below: BTreeMap<String, Vec<String>>,
+}
+
+impl TwoLevels {
+    /// Reads a label list.
+    ///
+    /// # Errors
+    /// If it cannot be read or has no pair.
+    pub fn open(path: &Path) -> Result<Self> {
+        let text = read::bytes(path).map_err(DataError::io(path))?;
+        let below: BTreeMap<String, Vec<String>> = serde_json::from_slice(&text)
+            .map_err(|e| DataError::layout(path, EXPECTED, e.to_string()))?;
+        if below.values().all(Vec::is_empty) {
+            return Err(DataError::layout(path, EXPECTED, "no subclass"));
+        }
+        Ok(Self { below })
+    }
+
+    /// Returns all names, superclasses and subclasses, without duplicates, sorted.
+    #[must_use]
+    pub fn labels(&self) -> Vec<String> {
+        let mut labels: Vec<String> = self.below.keys().cloned().collect();
+        labels.extend(self.below.values().flatten().cloned());
+        labels.sort();
+        labels.dedup();
+        labels
+    }
+
+    /// Returns the superclass of a subclass, the first if there are several.
+    #[must_use]
+    pub fn above(&self, subclass: &str) -> Option<&str> {
+        let contains = |list: &&Vec<String>| list.iter().any(|s| s == subclass);
+        let found = self.below.iter().find(|(_, list)| contains(list));
+        found.map(|(superclass, _)| superclass.as_str())
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_levels_are_labels() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("living17.json");
+        std::fs::write(
+            &path,
+            r#"{"bear": ["ice bear", "sloth bear"], "bear cub": ["bear"]}"#,
+        )
+        .unwrap();
+        let classes = TwoLevels::open(&path).unwrap();
+        assert_eq!(
+            classes.labels(),
+            ["bear", "bear cub", "ice bear", "sloth bear"]
+        );
+        assert_eq!(classes.above("sloth bear"), Some("bear"));
+        assert_eq!(classes.above("cat"), None);
+        std::fs::write(&path, r#"{"bear": []}"#).unwrap();
+        assert_eq!(TwoLevels::open(&path).unwrap_err().exit_code(), 2);
+        std::fs::write(&path, "[]").unwrap();
+        assert!(
+            TwoLevels::open(&path)
+                .unwrap_err()
+                .to_string()
+                .contains("CHILS")
+        );
+    }
+}

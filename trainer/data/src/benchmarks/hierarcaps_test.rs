@@ -1,0 +1,212 @@
+//! HierarCaps' test set: a CSV of captions from general to specific, and their images (notation
+//! 5.4).
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use espalier_io::disk::gzip::Unpacked;
+use espalier_io::disk::read;
+
+use crate::formats::picture_index::{PictureIndex, last_number};
+use crate::records::coverage::Coverage;
+use crate::records::error::{DataError, Result};
+use crate::records::paths::folder_of;
+
+/// Expected file layout, for error messages.
+pub const EXPECTED: &str = "hierarcaps_test.csv with the columns captions (texts joined by =>) and \
+    image_url, its images (COCO val2014) in --images DIR or below the same folder, found by the \
+    number at the end of their names";
+
+/// Chains of texts with their images.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HierarcapsTest {
+    /// Texts of each row, general to specific, all of one length.
+    pub chains: Vec<Vec<String>>,
+    /// Image of each row, an index into [`HierarcapsTest::pictures`]; `None` if the image is
+    /// missing.
+    pub picture_of: Vec<Option<usize>>,
+    /// Available image files, without duplicates.
+    pub pictures: Vec<PathBuf>,
+    /// Counts of available and missing items; items are rows with their images.
+    pub coverage: Coverage,
+    /// The same counts for the texts alone.
+    pub rows: Coverage,
+}
+
+/// Returns the CSV that a path refers to: the path itself, or the one in it.
+fn csv_file(path: &Path) -> Result<PathBuf> {
+    if path.is_file() {
+        return Ok(path.to_owned());
+    }
+    let names = ["hierarcaps_test.csv", "hierarcaps_test.csv.gz"];
+    names
+        .iter()
+        .map(|name| path.join(name))
+        .find(|file| file.is_file())
+        .ok_or_else(|| DataError::layout(path, EXPECTED, "no hierarcaps_test.csv"))
+}
+
+fn reader(file: &Path) -> Result<csv::Reader<Box<dyn std::io::Read>>> {
+    let open = read::open(file).map_err(DataError::io(file))?;
+    let source: Box<dyn std::io::Read> = if file.extension().is_some_and(|e| e == "gz") {
+        Box::new(Unpacked::new(open))
+    } else {
+        Box::new(open)
+    };
+    Ok(csv::ReaderBuilder::new().flexible(true).from_reader(source))
+}
+
+impl HierarcapsTest {
+    /// Returns whether a path is such a CSV (by its columns), or a folder with one.
+    #[must_use]
+    pub fn matches(path: &Path) -> bool {
+        let columns = csv_file(path)
+            .and_then(|file| reader(&file))
+            .map(|mut reader| {
+                reader.headers().is_ok_and(|h| {
+                    ["captions", "image_url"]
+                        .iter()
+                        .all(|c| h.iter().any(|f| f.trim() == *c))
+                })
+            });
+        columns.unwrap_or(false)
+    }
+
+    /// Reads the rows and locates their images.
+    ///
+    /// # Errors
+    /// If the file cannot be read or lacks a column, or there is no valid row.
+    pub fn open(path: &Path, images: Option<&Path>) -> Result<Self> {
+        let file = csv_file(path)?;
+        let csv_folder = folder_of(&file);
+        let root = images.unwrap_or(if path.is_dir() { path } else { &csv_folder });
+        if !root.is_dir() {
+            return Err(DataError::NoSuchPath { path: root.into() });
+        }
+        let pictures = PictureIndex::of(&[root.to_owned()])?;
+        let mut rows = reader(&file)?;
+        let unreadable = |e: csv::Error| DataError::layout(&file, EXPECTED, e.to_string());
+        let header = rows.headers().map_err(unreadable)?.clone();
+        let position = |column: &str| header.iter().position(|c| c.trim() == column);
+        let (Some(captions), Some(url)) = (position("captions"), position("image_url")) else {
+            let found = header.iter().collect::<Vec<_>>().join(", ");
+            return Err(DataError::layout(
+                &file,
+                EXPECTED,
+                format!("the columns {found}"),
+            ));
+        };
+        let mut data = Self::default();
+        let mut picture_index: BTreeMap<PathBuf, usize> = BTreeMap::new();
+        for (row, record) in (1_u64..).zip(rows.records()) {
+            let name = format!("row {row}");
+            match record {
+                Ok(record) => {
+                    let texts = record.get(captions).unwrap_or_default();
+                    let url = record.get(url).unwrap_or_default();
+                    data.add_row(&name, texts, url, &pictures, &mut picture_index);
+                }
+                Err(e) if e.is_io_error() => {
+                    data.miss("file ends early", &name);
+                    break;
+                }
+                Err(_) => data.miss("row cannot be read", &name),
+            }
+        }
+        if data.chains.is_empty() {
+            return Err(DataError::layout(&file, EXPECTED, "no valid row"));
+        }
+        Ok(data)
+    }
+
+    /// Counts an unusable row, with or without its image.
+    fn miss(&mut self, cause: &str, name: &str) {
+        self.coverage.miss(cause, name);
+        self.rows.miss(cause, name);
+    }
+
+    fn add_row(
+        &mut self,
+        name: &str,
+        texts: &str,
+        url: &str,
+        pictures: &PictureIndex,
+        picture_index: &mut BTreeMap<PathBuf, usize>,
+    ) {
+        let chain: Vec<String> = texts.split("=>").map(|t| t.trim().to_owned()).collect();
+        let tiers = self.chains.first().map_or(chain.len(), Vec::len);
+        if chain.len() < 2 || chain.len() != tiers || chain.iter().any(String::is_empty) {
+            self.miss("not as many texts as the first row", name);
+            return;
+        }
+        self.rows.usable(1);
+        if chain.windows(2).any(|pair| pair[0] == pair[1]) {
+            self.coverage
+                .note("one text in two neighbouring tiers", 1, name);
+        }
+        // The last run of digits in the last segment of the URL.
+        let file = url.rsplit('/').next().unwrap_or_default();
+        let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
+        let picture = last_number(stem).and_then(|n| pictures.with_number(n));
+        match picture {
+            Some(_) => self.coverage.usable(1),
+            None => self.coverage.miss("picture not there", url),
+        }
+        let index = picture.map(|path| {
+            *picture_index.entry(path.to_owned()).or_insert_with(|| {
+                self.pictures.push(path.to_owned());
+                self.pictures.len() - 1
+            })
+        });
+        self.picture_of.push(index);
+        self.chains.push(chain);
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_matched_with_images_by_number() {
+        let dir = tempfile::tempdir().unwrap();
+        let csv = "id,captions,image_url\n\
+            0,\"animal => dog => a dog => a dog, asleep\",http://x/COCO_val2014_000000000042.jpg\n\
+            1,a => b => c => d,http://x/COCO_val2014_000000000043.jpg\n\
+            2,a => b => c,http://x/COCO_val2014_000000000042.jpg\n\
+            3,a=>b=>c=>c,http://x/COCO_val2014_000000000042.jpg?size=9\n";
+        std::fs::write(dir.path().join("hierarcaps_test.csv"), csv).unwrap();
+        std::fs::write(dir.path().join("val_000042.jpg"), "x").unwrap();
+        assert!(HierarcapsTest::matches(dir.path()));
+        let data = HierarcapsTest::open(dir.path(), None).unwrap();
+        assert_eq!(data.chains.len(), 3);
+        assert_eq!(data.chains[0][3], "a dog, asleep");
+        assert_eq!(data.picture_of, [Some(0), None, Some(0)]);
+        assert_eq!(data.pictures.len(), 1);
+        let causes: Vec<&str> = data.coverage.missing.keys().map(String::as_str).collect();
+        assert_eq!(
+            causes,
+            ["not as many texts as the first row", "picture not there"]
+        );
+        assert_eq!(data.coverage.odd.len(), 1);
+        assert_eq!((data.coverage.expected, data.coverage.found), (4, 2));
+    }
+
+    #[test]
+    fn the_training_file_is_rejected() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("hierarcaps_train.csv");
+        std::fs::write(&path, "positive,negative\na=>b,c=>d\n").unwrap();
+        assert!(!HierarcapsTest::matches(&path));
+        let error = HierarcapsTest::open(&path, None).unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .contains("found the columns positive, negative"),
+            "{error}"
+        );
+        let none = HierarcapsTest::open(&dir.path().join("x"), None).unwrap_err();
+        assert_eq!(none.exit_code(), 2);
+    }
+}

@@ -1,0 +1,275 @@
+//! VL-CheckList: images with a matching and a wrong text, by kind (notation 5.7).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use espalier_io::disk::read;
+
+use crate::formats::open_images::files;
+use crate::formats::picture_index::PictureIndex;
+use crate::records::coverage::Coverage;
+use crate::records::error::{DataError, Result};
+
+/// Expected file layout, for error messages.
+pub const EXPECTED: &str = "VL-CheckList's corpus files (*.yaml with ANNO_PATH, IMG_ROOT and TYPE), \
+    the JSON lists that they name, and the images in --images DIR, under IMG_ROOT, or below the \
+    same folder";
+
+/// Maximum number of questions used per list: published as 2000 texts, two per image (notation
+/// 6.9).
+pub const MAX_QUESTIONS: usize = 1000;
+
+/// One question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Question {
+    /// Index of the image in [`VlChecklist::pictures`].
+    pub picture: usize,
+    /// The text that matches.
+    pub positive: String,
+    /// The text that does not match.
+    pub negative: String,
+}
+
+/// One list of a corpus.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct List {
+    /// Corpus: `vg_obj`, `hake`, `swig_agent` and so on.
+    pub corpus: String,
+    /// Kind: `Object/Location/center` and so on.
+    pub kind: String,
+    /// Questions whose image exists.
+    pub questions: Vec<Question>,
+}
+
+/// All lists.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct VlChecklist {
+    /// Lists in the order of their files.
+    pub lists: Vec<List>,
+    /// Image files, without duplicates.
+    pub pictures: Vec<PathBuf>,
+    /// Counts of available and missing items; items are questions.
+    pub coverage: Coverage,
+}
+
+/// Parses the plain `KEY: value` lines of a corpus file; lists under a key become its values.
+fn yaml(text: &str) -> BTreeMap<String, Vec<String>> {
+    let clean = |v: &str| {
+        let v = v.split(" #").next().unwrap_or_default().trim();
+        let quoted = v.strip_prefix('"').and_then(|v| v.strip_suffix('"'));
+        let quoted = quoted.or_else(|| v.strip_prefix('\'').and_then(|v| v.strip_suffix('\'')));
+        quoted.unwrap_or(v).to_owned()
+    };
+    let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut key = String::new();
+    for line in text.lines().filter(|l| !l.trim_start().starts_with('#')) {
+        if let Some(item) = line.trim().strip_prefix("- ") {
+            found.entry(key.clone()).or_default().push(clean(item));
+        } else if let Some((name, value)) = line.split_once(':') {
+            key = clean(name);
+            let values = found.entry(key.clone()).or_default();
+            values.extend(Some(clean(value)).filter(|v| !v.is_empty()));
+        }
+    }
+    found
+}
+
+/// Contents of a list file: `[[picture, {"POS": [..], "NEG": [..]}], ..]`.
+type Entries = Vec<(String, BTreeMap<String, Vec<String>>)>;
+
+impl VlChecklist {
+    /// Reads the corpora of a folder (or one corpus file).
+    ///
+    /// # Errors
+    /// If there is no corpus file, a corpus file names a missing list, or no question has an
+    /// existing image.
+    pub fn open(path: &Path, images: Option<&Path>) -> Result<Self> {
+        let all = if path.is_dir() {
+            files(path)?
+        } else {
+            vec![path.to_owned()]
+        };
+        let is_yaml = |p: &&PathBuf| p.extension().is_some_and(|e| e == "yaml" || e == "yml");
+        let corpora: Vec<&PathBuf> = all.iter().filter(is_yaml).collect();
+        if corpora.is_empty() {
+            return Err(DataError::layout(path, EXPECTED, "no .yaml"));
+        }
+        let folder = if path.is_dir() {
+            path
+        } else {
+            path.parent().unwrap_or(path)
+        };
+        let mut data = Self::default();
+        let mut picture_index: BTreeMap<PathBuf, usize> = BTreeMap::new();
+        for corpus in corpora {
+            let text = read::text(corpus).map_err(DataError::io(corpus))?;
+            let keys = yaml(&text);
+            let Some(lists) = keys.get("ANNO_PATH").filter(|v| !v.is_empty()) else {
+                continue;
+            };
+            let first = |key: &str| {
+                keys.get(key)
+                    .and_then(|v| v.first())
+                    .cloned()
+                    .unwrap_or_default()
+            };
+            let root = match images {
+                Some(images) => images.to_owned(),
+                None => Some(folder.join(first("IMG_ROOT")))
+                    .filter(|root| root.is_dir())
+                    .unwrap_or_else(|| folder.to_owned()),
+            };
+            if !root.is_dir() {
+                return Err(DataError::NoSuchPath { path: root });
+            }
+            let pictures = PictureIndex::of(&[root])?;
+            // A corpus file may name one long list many times.
+            let mut seen = BTreeSet::new();
+            for list in lists.iter().filter(|list| seen.insert(*list)) {
+                let file = Self::list_file(corpus, folder, list)?;
+                let stem = corpus.file_stem().unwrap_or_default().to_string_lossy();
+                let mut list = List {
+                    corpus: stem.into_owned(),
+                    kind: kind(&first("TYPE"), &file),
+                    questions: Vec::new(),
+                };
+                data.read(&file, &pictures, &mut picture_index, &mut list)?;
+                data.lists.push(list);
+            }
+        }
+        if data.lists.iter().all(|list| list.questions.is_empty()) {
+            let missing = data.coverage.missing.values().map(|m| m.count).sum::<u64>();
+            let found = format!("no question with its image ({missing} questions without)");
+            return Err(DataError::layout(path, EXPECTED, found));
+        }
+        Ok(data)
+    }
+
+    /// Locates a list that a corpus file names: next to the corpus file or below the folder.
+    fn list_file(corpus: &Path, folder: &Path, name: &str) -> Result<PathBuf> {
+        let next_to_corpus = corpus.parent().unwrap_or(folder).join(name);
+        let candidates = [folder.join(name), next_to_corpus];
+        candidates
+            .iter()
+            .find(|f| f.is_file())
+            .cloned()
+            .ok_or_else(|| {
+                DataError::layout(
+                    corpus,
+                    EXPECTED,
+                    format!("ANNO_PATH {name}, which does not exist"),
+                )
+            })
+    }
+
+    fn read(
+        &mut self,
+        file: &Path,
+        pictures: &PictureIndex,
+        picture_index: &mut BTreeMap<PathBuf, usize>,
+        list: &mut List,
+    ) -> Result<()> {
+        let bytes = read::bytes(file).map_err(DataError::io(file))?;
+        let entries: Entries = serde_json::from_slice(&bytes)
+            .map_err(|e| DataError::layout(file, EXPECTED, e.to_string()))?;
+        for (name, texts) in entries.into_iter().take(MAX_QUESTIONS) {
+            let first = |side: &str| texts.get(side).and_then(|t| t.first()).cloned();
+            let (Some(positive), Some(negative)) = (first("POS"), first("NEG")) else {
+                self.coverage
+                    .miss("no text that fits or none that does not", &name);
+                continue;
+            };
+            let Some(path) = pictures.find(&name) else {
+                self.coverage.miss("picture not there", &name);
+                continue;
+            };
+            self.coverage.usable(1);
+            let picture = *picture_index.entry(path.to_owned()).or_insert_with(|| {
+                self.pictures.push(path.to_owned());
+                self.pictures.len() - 1
+            });
+            list.questions.push(Question {
+                picture,
+                positive,
+                negative,
+            });
+        }
+        Ok(())
+    }
+}
+
+/// Returns the kind of a list: the corpus' `TYPE`, or a more specific kind derived from the list's
+/// file name.
+fn kind(corpus_type: &str, file: &Path) -> String {
+    let stem = file
+        .file_stem()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .to_lowercase();
+    let groups = [
+        ("Object/Location", ["center", "mid", "margin"]),
+        ("Object/Size", ["large", "medium", "small"]),
+    ];
+    let last = stem.rsplit(['_', '-', '.']).next().unwrap_or_default();
+    for (group, words) in groups {
+        if words.contains(&last) {
+            return format!("{group}/{last}");
+        }
+    }
+    corpus_type.trim_matches('/').to_owned()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_corpus_is_read_with_its_lists() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        std::fs::create_dir_all(at("Object/Location")).unwrap();
+        std::fs::create_dir_all(at("vg")).unwrap();
+        let yaml = "# corpus\nANNO_PATH: \"Object/Location/center.json\" # a list\n\
+            - Object/Location/center.json\nIMG_ROOT: 'vg'\nTYPE: \"Object/Location\"\n";
+        std::fs::write(at("vg_obj.yaml"), yaml).unwrap();
+        let json = r#"[["vg/1.jpg", {"POS": ["a cat", "x"], "NEG": ["a dog"]}],
+            ["vg/2.jpg", {"POS": ["a cat"], "NEG": ["a dog"]}], ["vg/1.jpg", {"POS": [], "NEG": ["y"]}]]"#;
+        std::fs::write(at("Object/Location/center.json"), json).unwrap();
+        std::fs::write(at("vg/1.jpg"), "x").unwrap();
+        let data = VlChecklist::open(dir.path(), None).unwrap();
+        assert_eq!(data.lists.len(), 1);
+        let list = &data.lists[0];
+        assert_eq!(
+            (list.corpus.as_str(), list.kind.as_str()),
+            ("vg_obj", "Object/Location/center")
+        );
+        assert_eq!(list.questions[0].positive, "a cat");
+        assert_eq!((data.coverage.expected, data.coverage.found), (3, 1));
+        assert_eq!(data.coverage.missing.len(), 2);
+    }
+
+    #[test]
+    fn one_key_may_have_several_lists() {
+        let keys = yaml("ANNO_PATH:\n  - a.json\n  - 'b.json'\nTYPE: Object/Size\n");
+        assert_eq!(keys["ANNO_PATH"], ["a.json", "b.json"]);
+        assert_eq!(
+            kind("Object/Size", Path::new("vg_obj_size_large.json")),
+            "Object/Size/large"
+        );
+        assert_eq!(kind("Object/hake", Path::new("hake.json")), "Object/hake");
+    }
+
+    #[test]
+    fn missing_files_are_reported() {
+        let dir = tempfile::tempdir().unwrap();
+        let error = VlChecklist::open(dir.path(), None).unwrap_err().to_string();
+        assert!(error.contains("found no .yaml"), "{error}");
+        std::fs::write(dir.path().join("a.yaml"), "ANNO_PATH: gone.json\n").unwrap();
+        let error = VlChecklist::open(dir.path(), None).unwrap_err().to_string();
+        assert!(
+            error.contains("ANNO_PATH gone.json, which does not exist"),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,264 @@
+//! WebDataset tars of labelled images, `<key>.jpg` with `<key>.cls`, and the folders in which CLIP_benchmark
+//! publishes them: `classnames.txt`, `test/0.tar`, `test/1.tar`, …
+//!
+//! A `.cls` member holds the number of the class, or its name. Numbers become names where there is a
+//! `classnames.txt` beside the tars or in the folder above.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use espalier_io::disk::read;
+use espalier_io::storage::{self, ShardFile};
+
+use super::format::{Format, MAX_NAME};
+use super::tar_index::{self, MemberGroup};
+use super::tar_shard::picture_of;
+use crate::records::error::{DataError, Result};
+use crate::records::fault::{Broken, Cause, Fault};
+use crate::records::paths::{self, Container};
+use crate::records::picture::Picture;
+use crate::records::source::{Record, Records};
+use crate::records::table::Table;
+
+/// This format.
+pub const FORMAT: Format = Format {
+    name: "class tars",
+    labels: true,
+    boxes: false,
+    detect: |found| found.iter().all(|path| matches(path)) && !found.is_empty(),
+    open: |found| Ok(Arc::new(open(found)?)),
+};
+
+/// File with the names of the classes, one per line.
+const NAMES: &str = "classnames.txt";
+
+/// Folder of the split that a benchmark evaluates.
+const TEST: &str = "test";
+
+/// Extension of the label of an image.
+const CLASS: &str = "cls";
+
+/// Number of members of a tar that are looked at to recognise it.
+const MEMBERS: usize = 8;
+
+/// Largest number of bytes of a label.
+const MAX_CLASS: u64 = MAX_NAME as u64;
+
+fn is_tar(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "tar")
+}
+
+/// Returns the tars in a folder, by name.
+fn tars_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut tars: Vec<PathBuf> = entries.map(|e| e.path()).filter(|p| is_tar(p)).collect();
+    tars.sort();
+    tars
+}
+
+/// Returns the folder with the tars of a benchmark: the folder itself, or its test split.
+fn folder_of_tars(path: &Path) -> PathBuf {
+    let test = path.join(TEST);
+    if tars_in(path).is_empty() && !tars_in(&test).is_empty() {
+        test
+    } else {
+        path.to_owned()
+    }
+}
+
+/// Returns whether the first members of a tar are images with classes and nothing else.
+fn has_classes(tar: &Path) -> bool {
+    let Ok(file) = read::open(tar) else {
+        return false;
+    };
+    let mut archive = tar::Archive::new(file);
+    let Ok(entries) = archive.entries() else {
+        return false;
+    };
+    let names: Vec<String> = entries
+        .take(MEMBERS)
+        .filter_map(|entry| Some(entry.ok()?.path().ok()?.to_string_lossy().to_lowercase()))
+        .collect();
+    let has = |extension: &str| names.iter().any(|name| name.ends_with(extension));
+    // Boxes and captions are in the `.json`, which other readers need.
+    has(".cls") && !has(".json")
+}
+
+/// Returns whether a path is such a tar, or a folder with some.
+#[must_use]
+pub fn matches(path: &Path) -> bool {
+    if path.is_dir() {
+        let tars = tars_in(&folder_of_tars(path));
+        return tars.first().is_some_and(|tar| has_classes(tar));
+    }
+    is_tar(path) && !storage::is_remote(path) && path.is_file() && has_classes(path)
+}
+
+/// Reads the names of the classes, where there are some beside the tars or above.
+fn class_names(tar: &Path) -> Result<Vec<String>> {
+    let above = tar.ancestors().skip(1).take(2);
+    let Some(file) = above
+        .map(|folder| folder.join(NAMES))
+        .find(|file| file.is_file())
+    else {
+        return Ok(Vec::new());
+    };
+    let text = read::text(&file).map_err(DataError::io(&file))?;
+    Ok(text.lines().map(|line| line.trim().to_owned()).collect())
+}
+
+/// Opens tars and folders of tars.
+///
+/// # Errors
+/// If a tar cannot be opened or there is no image.
+pub fn open(found: &[PathBuf]) -> Result<Table> {
+    let folders: Vec<PathBuf> = found.iter().map(|path| folder_of_tars(path)).collect();
+    let tars = paths::expand(&folders)?;
+    let tars = tars.into_iter().filter(|(_, kind)| *kind == Container::Tar);
+    let mut rows = Vec::new();
+    for (tar, _) in tars {
+        let names: Arc<[String]> = class_names(&tar)?.into();
+        let file = ShardFile::open(&tar).map_err(DataError::io(&tar))?;
+        let index = tar_index::index(&file).map_err(DataError::io(&tar))?;
+        rows.extend(index.groups.into_iter().map(|group| Row {
+            group: Ok(group),
+            names: Arc::clone(&names),
+        }));
+        rows.extend(index.truncation.map(|fault| Row {
+            group: Err(fault.of(index.truncated_key.unwrap_or_else(|| "last".to_owned()))),
+            names: Arc::clone(&names),
+        }));
+    }
+    let place = found
+        .first()
+        .map_or_else(String::new, |p| p.display().to_string());
+    if rows.is_empty() {
+        return Err(DataError::NothingFound {
+            place,
+            found: "no image in a tar".into(),
+        });
+    }
+    Ok(Table::new(place, rows.len(), Arc::new(Rows(rows))))
+}
+
+/// An image of a tar, or the end of a truncated one.
+struct Row {
+    group: std::result::Result<MemberGroup, Broken>,
+    names: Arc<[String]>,
+}
+
+struct Rows(Vec<Row>);
+
+/// Returns the label of an image: the name of its class, or what the tar says.
+fn label(group: &MemberGroup, names: &[String]) -> std::result::Result<String, Fault> {
+    let fault = |detail: String| Fault::new(Cause::UnreadableMetadata, detail);
+    let member = group
+        .get(CLASS)
+        .ok_or_else(|| Fault::new(Cause::MissingMember, format!(".{CLASS}")))?;
+    if member.len > MAX_CLASS {
+        return Err(fault(format!(
+            ".{CLASS}: expected at most {MAX_CLASS} bytes, found {}",
+            member.len
+        )));
+    }
+    let text = String::from_utf8(member.read()?).map_err(|e| fault(format!(".{CLASS}: {e}")))?;
+    let text = text.trim();
+    match text.parse::<usize>() {
+        Ok(number) if !names.is_empty() => names.get(number).cloned().ok_or_else(|| {
+            fault(format!(
+                ".{CLASS}: expected a class below {}, the number of lines of {NAMES}, found {number}",
+                names.len()
+            ))
+        }),
+        _ if text.is_empty() => Err(fault(format!(".{CLASS}: expected a class, found nothing"))),
+        _ => Ok(text.to_owned()),
+    }
+}
+
+impl Records for Rows {
+    fn read(&self, row: usize) -> std::result::Result<Record, Broken> {
+        let Row { group, names } = &self.0[row];
+        let group = group.as_ref().map_err(Clone::clone)?;
+        let record = || -> std::result::Result<Record, Fault> {
+            let picture = picture_of(group).ok_or_else(|| {
+                Fault::new(Cause::MissingPicture, "no .jpg, .png or .webp member")
+            })?;
+            let label = label(group, names)?;
+            let caption = label.replace('_', " ");
+            let picture = Picture::ByteRange(picture.clone());
+            Ok(Record::labelled(
+                group.key.clone(),
+                picture,
+                Some(label),
+                caption,
+            ))
+        };
+        record().map_err(|fault| fault.of(group.key.clone()))
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::records::source::Dataset;
+
+    /// Writes a tar with an image and a `.cls` member for each class.
+    fn write(path: &Path, classes: &[&str]) {
+        let file = fs::File::create(path).unwrap();
+        let mut tar = tar::Builder::new(file);
+        for (at, class) in classes.iter().enumerate() {
+            for (name, bytes) in [("webp", "x"), ("cls", class)] {
+                let mut header = tar::Header::new_gnu();
+                header.set_size(bytes.len() as u64);
+                header.set_cksum();
+                let name = format!("s{at:07}.{name}");
+                tar.append_data(&mut header, name, bytes.as_bytes())
+                    .unwrap();
+            }
+        }
+        tar.finish().unwrap();
+    }
+
+    fn labels(path: &Path) -> Vec<String> {
+        assert!(matches(path));
+        let data = open(&[path.to_owned()]).unwrap();
+        let rows = data.load(0).unwrap();
+        let read = (0..data.records() as usize).map(|row| match rows.read(row) {
+            Ok(record) => record.synsets.concat(),
+            Err(broken) => broken.fault.detail,
+        });
+        read.collect()
+    }
+
+    #[test]
+    fn a_benchmark_folder_and_a_tar_alone_are_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let test = dir.path().join("test");
+        fs::create_dir(&test).unwrap();
+        write(&test.join("0.tar"), &["1", "0\n"]);
+        write(&test.join("1.tar"), &["2"]);
+        assert_eq!(labels(&test.join("0.tar")), ["1", "0"]);
+        fs::write(dir.path().join(NAMES), "airplane\ntabby cat\n").unwrap();
+        let found = labels(dir.path());
+        assert_eq!(found[..2], ["tabby cat", "airplane"]);
+        assert!(found[2].contains("below 2"), "{found:?}");
+        assert_eq!(labels(&test), found);
+    }
+
+    #[test]
+    fn tars_with_captions_are_left_to_other_readers() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("0.tar");
+        let mut tar = tar::Builder::new(fs::File::create(&path).unwrap());
+        for name in ["1.jpg", "1.json", "1.cls"] {
+            let mut header = tar::Header::new_gnu();
+            header.set_size(1);
+            header.set_cksum();
+            tar.append_data(&mut header, name, "0".as_bytes()).unwrap();
+        }
+        tar.finish().unwrap();
+        assert!(!matches(&path));
+    }
+}

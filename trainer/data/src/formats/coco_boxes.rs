@@ -1,0 +1,254 @@
+//! COCO's boxes: `instances_*.json` with images below the same folder (notation 6.8).
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use espalier_io::disk::read;
+use serde::Deserialize;
+
+use super::format::{Format, is_single, open_single};
+use crate::formats::open_images::files;
+use crate::formats::picture_index::PictureIndex;
+use crate::records::boxes::{BoxTally, GroundedBox, Origin, Region};
+use crate::records::error::{DataError, Result};
+use crate::records::fault::{Broken, Cause, Fault};
+use crate::records::paths::folder_of;
+use crate::records::picture::Picture;
+use crate::records::source::{Record, Records};
+use crate::records::table::Table;
+
+/// This format.
+pub const FORMAT: Format = Format {
+    name: "COCO boxes",
+    labels: false,
+    boxes: true,
+    detect: |paths| is_single(paths, matches),
+    open: |paths| open_single(paths, open),
+};
+
+/// Expected file layout, for error messages.
+pub const EXPECTED: &str = "COCO's instances JSON (images[id, file_name, width, height], \
+    annotations[image_id, category_id, bbox, iscrowd], categories[id, name]), given directly or in a folder, \
+    its images below the same folder";
+
+#[derive(Deserialize)]
+struct Index {
+    images: Vec<Image>,
+    annotations: Vec<Annotation>,
+    categories: Vec<Category>,
+}
+
+#[derive(Deserialize)]
+struct Image {
+    id: u64,
+    file_name: String,
+    width: f64,
+    height: f64,
+}
+
+#[derive(Deserialize)]
+struct Annotation {
+    image_id: u64,
+    category_id: u64,
+    /// Left, top, width, height in pixels.
+    bbox: [f64; 4],
+    /// 1 for a group enclosed by a single box.
+    #[serde(default)]
+    iscrowd: u8,
+}
+
+#[derive(Deserialize)]
+struct Category {
+    id: u64,
+    name: String,
+}
+
+/// Returns the JSON that a path refers to: the path itself, or the file below it with COCO's name
+/// for the validation instances, or else the only file named `instances_*.json`.
+fn json_file(path: &Path) -> Option<PathBuf> {
+    let name = |p: &Path| {
+        p.file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned()
+    };
+    let is_instances_json = |p: &Path| {
+        let name = name(p);
+        name.starts_with("instances") && name.ends_with(".json")
+    };
+    if path.is_file() {
+        return is_instances_json(path).then(|| path.to_owned());
+    }
+    let all: Vec<PathBuf> = files(path)
+        .ok()?
+        .into_iter()
+        .filter(|p| is_instances_json(p))
+        .collect();
+    let validation = all.iter().find(|p| name(p).starts_with("instances_val"));
+    validation
+        .or(match all.as_slice() {
+            [one] => Some(one),
+            _ => None,
+        })
+        .cloned()
+}
+
+/// Returns whether a path is such a JSON, or a folder with one.
+#[must_use]
+pub fn matches(path: &Path) -> bool {
+    json_file(path).is_some()
+}
+
+struct Scene {
+    key: String,
+    file: Option<PathBuf>,
+    boxes: Vec<(Arc<str>, [f64; 4])>,
+    tally: BoxTally,
+}
+
+/// Reads the index and locates its images; groups enclosed by a single box are skipped.
+///
+/// # Errors
+/// If the file cannot be read or has an unexpected layout, or no annotation has an existing image
+/// and category.
+pub fn open(path: &Path) -> Result<Table> {
+    let file = json_file(path).ok_or_else(|| DataError::layout(path, EXPECTED, "no such file"))?;
+    let bytes = read::bytes(&file).map_err(DataError::io(&file))?;
+    let index: Index = serde_json::from_slice(&bytes)
+        .map_err(|e| DataError::layout(&file, EXPECTED, e.to_string()))?;
+    // COCO's annotations are in a sibling folder of the image folders.
+    let folder = folder_of(&file);
+    let parent = folder.parent().filter(|_| folder.ends_with("annotations"));
+    let root = match parent {
+        _ if path.is_dir() => path,
+        Some(parent) => parent,
+        None => &folder,
+    };
+    let pictures = PictureIndex::of(&[root.to_owned()])?;
+    let names: HashMap<u64, Arc<str>> = index
+        .categories
+        .iter()
+        .map(|c| (c.id, Arc::from(c.name.as_str())))
+        .collect();
+    let mut scenes: BTreeMap<u64, Scene> = BTreeMap::new();
+    let images: HashMap<u64, &Image> = index.images.iter().map(|i| (i.id, i)).collect();
+    for annotation in index.annotations.iter().filter(|a| a.iscrowd == 0) {
+        let found = (
+            images.get(&annotation.image_id),
+            names.get(&annotation.category_id),
+        );
+        let (Some(image), Some(name)) = found else {
+            continue;
+        };
+        let scene = scenes.entry(image.id).or_insert_with(|| Scene {
+            key: image.file_name.clone(),
+            file: pictures.find(&image.file_name).map(Path::to_path_buf),
+            boxes: Vec::new(),
+            tally: BoxTally::default(),
+        });
+        let [x, y, w, h] = annotation.bbox;
+        let stored = [
+            x / image.width,
+            y / image.height,
+            (x + w) / image.width,
+            (y + h) / image.height,
+        ];
+        let place = stored.map(|v| v.clamp(0.0, 1.0));
+        scene.tally.outside += u64::from(place != stored);
+        if place[2] > place[0] && place[3] > place[1] {
+            scene.boxes.push((Arc::clone(name), place));
+        } else {
+            scene.tally.inverted += 1;
+        }
+    }
+    if scenes.is_empty() {
+        let found = "no annotation of a listed image and category";
+        return Err(DataError::layout(&file, EXPECTED, found));
+    }
+    let scenes: Vec<Scene> = scenes.into_values().collect();
+    let name = file.display().to_string();
+    Ok(Table::new(name, scenes.len(), Arc::new(Scenes(scenes))))
+}
+
+struct Scenes(Vec<Scene>);
+
+impl Records for Scenes {
+    fn read(&self, row: usize) -> std::result::Result<Record, Broken> {
+        let scene = &self.0[row];
+        let missing = |detail: String| Fault::new(Cause::MissingPicture, detail).of(&scene.key);
+        let file = scene.file.as_ref();
+        let file = file.ok_or_else(|| missing("file not found".into()))?;
+        let bytes = read::bytes(file).map_err(|e| missing(e.to_string()))?;
+        let grounded = |(name, place): &(Arc<str>, [f64; 4])| GroundedBox {
+            phrase: name.to_string(),
+            region: Region::Relative(*place),
+            origin: Origin::NounChunk,
+            synset: None,
+        };
+        let boxes: Vec<GroundedBox> = scene.boxes.iter().map(grounded).collect();
+        let mut shown: Vec<&str> = boxes.iter().map(|b| b.phrase.as_str()).collect();
+        shown.sort_unstable();
+        shown.dedup();
+        // There is no caption; the list of labels replaces it.
+        let caption = shown.join(", ");
+        Ok(Record {
+            boxes,
+            tally: scene.tally,
+            ..Record::labelled(scene.key.clone(), Picture::Encoded(bytes), None, caption)
+        })
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::records::source::Dataset;
+
+    #[test]
+    fn boxes_are_relative_to_their_image_and_groups_are_skipped() {
+        let dir = tempfile::tempdir().unwrap();
+        let json = r#"{"images": [{"id": 1, "file_name": "a.jpg", "width": 100, "height": 50},
+            {"id": 2, "file_name": "b.jpg", "width": 10, "height": 10}],
+            "annotations": [
+            {"image_id": 1, "category_id": 18, "bbox": [10, 5, 50, 20], "iscrowd": 0},
+            {"image_id": 1, "category_id": 18, "bbox": [90, 0, 30, 50]},
+            {"image_id": 1, "category_id": 18, "bbox": [5, 5, 0, 9], "iscrowd": 0},
+            {"image_id": 1, "category_id": 18, "bbox": [0, 0, 9, 9], "iscrowd": 1},
+            {"image_id": 2, "category_id": 18, "bbox": [0, 0, 9, 9], "iscrowd": 0},
+            {"image_id": 3, "category_id": 18, "bbox": [0, 0, 9, 9], "iscrowd": 0}],
+            "categories": [{"id": 18, "name": "dog"}]}"#;
+        fs::create_dir_all(dir.path().join("annotations")).unwrap();
+        fs::create_dir_all(dir.path().join("val2017")).unwrap();
+        let file = dir.path().join("annotations/instances_val2017.json");
+        fs::write(&file, json).unwrap();
+        fs::write(
+            dir.path().join("annotations/instances_train2017.json"),
+            "{}",
+        )
+        .unwrap();
+        fs::write(dir.path().join("val2017/a.jpg"), "x").unwrap();
+        for path in [dir.path(), file.as_path()] {
+            assert!(matches(path));
+            let data = open(path).unwrap();
+            assert_eq!(data.records(), 2);
+            let rows = data.load(0).unwrap();
+            let record = rows.read(0).unwrap();
+            let place = |at: usize| match &record.boxes[at].region {
+                Region::Relative(place) => *place,
+                Region::Crop(_) => panic!("relative"),
+            };
+            assert_eq!(record.boxes.len(), 2);
+            assert_eq!(place(0), [0.1, 0.1, 0.6, 0.5]);
+            assert_eq!(place(1), [0.9, 0.0, 1.0, 1.0]);
+            assert_eq!((record.tally.outside, record.tally.inverted), (1, 1));
+            assert_eq!(record.boxes[0].label(), "dog");
+            assert_eq!(rows.read(1).unwrap_err().fault.cause, Cause::MissingPicture);
+        }
+        fs::write(&file, "{}").unwrap();
+        assert_eq!(open(&file).map(|_| ()).unwrap_err().exit_code(), 2);
+    }
+}

@@ -1,0 +1,238 @@
+//! Images in folders whose names are the labels: class folders, and the folders of iNaturalist and
+//! of BioCLIP's evaluation sets (notation 5.6).
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use espalier_io::disk::read;
+
+use super::format::{Format, open_all};
+use crate::records::error::{DataError, Result};
+use crate::records::fault::{Broken, Cause, Fault};
+use crate::records::picture::Picture;
+use crate::records::source::{Dataset, Record, Records, Unit};
+
+/// This format.
+pub const FORMAT: Format = Format {
+    name: "class folders",
+    labels: true,
+    boxes: false,
+    detect: |paths| paths.iter().any(|path| Folders::matches(path)),
+    open: |paths| open_all(paths, Folders::open),
+};
+
+/// Extensions of image files.
+const PICTURES: [&str; 7] = ["jpg", "jpeg", "png", "webp", "bmp", "gif", "tif"];
+
+/// Number of ranks in the name of a lineage folder, after its number.
+const RANKS: usize = 7;
+
+/// A folder of class folders.
+pub struct Folders {
+    names: Vec<String>,
+    classes: Vec<Class>,
+    units: Vec<Unit>,
+}
+
+struct Class {
+    label: String,
+    pictures: Vec<PathBuf>,
+}
+
+/// Returns the label of a class folder: for `00123_Animalia_…_species` the lineage joined by `/`,
+/// otherwise the name itself.
+fn label(name: &str) -> String {
+    let mut parts = name.split('_');
+    let number = parts.next().unwrap_or_default();
+    let ranks: Vec<&str> = parts.collect();
+    let numbered = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
+    // A species name may itself contain the separator ("sp. nov_2").
+    if numbered && ranks.len() >= RANKS {
+        let (above, species) = ranks.split_at(RANKS - 1);
+        return format!("{}/{}", above.join("/"), species.join("_"));
+    }
+    name.to_owned()
+}
+
+pub(crate) fn is_picture(path: &Path) -> bool {
+    let extension = path
+        .extension()
+        .and_then(|e| e.to_str())
+        .unwrap_or_default();
+    PICTURES
+        .iter()
+        .any(|known| extension.eq_ignore_ascii_case(known))
+}
+
+fn sorted_entries(folder: &Path) -> Result<Vec<PathBuf>> {
+    let entries = fs::read_dir(folder).map_err(DataError::io(folder))?;
+    let mut paths: Vec<PathBuf> = entries
+        .map(|entry| entry.map(|e| e.path()))
+        .collect::<std::io::Result<_>>()
+        .map_err(DataError::io(folder))?;
+    paths.sort();
+    Ok(paths)
+}
+
+impl Folders {
+    /// Returns whether a folder holds class folders rather than shards.
+    #[must_use]
+    pub fn matches(path: &Path) -> bool {
+        let Ok(entries) = sorted_entries(path) else {
+            return false;
+        };
+        let mut folders = entries.iter().filter(|p| p.is_dir());
+        folders.any(|folder| {
+            sorted_entries(folder).is_ok_and(|files| files.iter().any(|f| is_picture(f)))
+        })
+    }
+
+    /// Opens folders of class folders. Only lists file names.
+    ///
+    /// # Errors
+    /// If a folder cannot be read or there are no images.
+    pub fn open(paths: &[PathBuf]) -> Result<Self> {
+        let mut classes: BTreeMap<PathBuf, Class> = BTreeMap::new();
+        for path in paths {
+            for folder in sorted_entries(path)?.into_iter().filter(|p| p.is_dir()) {
+                let pictures: Vec<PathBuf> = sorted_entries(&folder)?
+                    .into_iter()
+                    .filter(|p| is_picture(p))
+                    .collect();
+                let name = folder.file_name().unwrap_or_default().to_string_lossy();
+                let label = label(&name);
+                if !pictures.is_empty() {
+                    classes.insert(folder, Class { label, pictures });
+                }
+            }
+        }
+        if classes.is_empty() {
+            return Err(DataError::NothingFound {
+                place: paths
+                    .first()
+                    .map_or_else(String::new, |p| p.display().to_string()),
+                found: "no folder with images".into(),
+            });
+        }
+        let names = classes.keys().map(|p| p.display().to_string()).collect();
+        let classes: Vec<Class> = classes.into_values().collect();
+        let units = (0_u32..)
+            .zip(&classes)
+            .map(|(shard, class)| Unit {
+                shard,
+                part: 0,
+                records: u32::try_from(class.pictures.len()).unwrap_or(u32::MAX),
+                // Images are read one by one.
+                bytes: 0,
+            })
+            .collect();
+        Ok(Self {
+            names,
+            classes,
+            units,
+        })
+    }
+}
+
+impl Folders {
+    /// Iterates over all images with the label of their folder, in order.
+    pub fn pictures(&self) -> impl Iterator<Item = (&str, &Path)> {
+        self.classes.iter().flat_map(|class| {
+            let of = |p| (class.label.as_str(), PathBuf::as_path(p));
+            class.pictures.iter().map(of)
+        })
+    }
+}
+
+impl Dataset for Folders {
+    fn units(&self) -> &[Unit] {
+        &self.units
+    }
+
+    fn shard_name(&self, shard: u32) -> &str {
+        self.names
+            .get(shard as usize)
+            .map_or("unknown folder", String::as_str)
+    }
+
+    fn load(&self, unit: usize) -> std::result::Result<Box<dyn Records>, Broken> {
+        let class = &self.classes[unit];
+        Ok(Box::new(Pictures {
+            label: class.label.clone(),
+            pictures: class.pictures.clone(),
+        }))
+    }
+}
+
+struct Pictures {
+    label: String,
+    pictures: Vec<PathBuf>,
+}
+
+impl Records for Pictures {
+    fn read(&self, row: usize) -> std::result::Result<Record, Broken> {
+        let path = &self.pictures[row];
+        let key = path.display().to_string();
+        let bytes = read::bytes(path)
+            .map_err(|e| Fault::new(Cause::MissingPicture, e.to_string()).of(&key))?;
+        // The last name of a lineage, or the class itself.
+        let last = self.label.rsplit('/').next().unwrap_or(&self.label);
+        Ok(Record::labelled(
+            key,
+            Picture::Encoded(bytes),
+            Some(self.label.clone()),
+            last.replace('_', " "),
+        ))
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lineage_folders_give_the_lineage_and_others_their_name() {
+        assert_eq!(
+            label(
+                "00042_Animalia_Chordata_Aves_Sphenisciformes_Spheniscidae_Aptenodytes_patagonicus"
+            ),
+            "Animalia/Chordata/Aves/Sphenisciformes/Spheniscidae/Aptenodytes/patagonicus"
+        );
+        assert_eq!(
+            label("000001_A_B_C_D_E_F_sp. nov_2"),
+            "A/B/C/D/E/F/sp. nov_2"
+        );
+        assert_eq!(label("n02056570"), "n02056570");
+        assert_eq!(label("king_penguin"), "king_penguin");
+    }
+
+    #[test]
+    fn images_are_labelled_by_their_folder() {
+        let dir = tempfile::tempdir().unwrap();
+        for (class, name) in [
+            ("n1", "b.png"),
+            ("n1", "a.PNG"),
+            ("n2", "c.png"),
+            ("n2", "x.txt"),
+        ] {
+            fs::create_dir_all(dir.path().join(class)).unwrap();
+            let path = dir.path().join(class).join(name);
+            if name == "x.txt" {
+                fs::write(path, "no picture").unwrap();
+            } else {
+                let picture = image::RgbImage::from_pixel(8, 8, image::Rgb([9, 9, 9]));
+                picture
+                    .save_with_format(path, image::ImageFormat::Png)
+                    .unwrap();
+            }
+        }
+        assert!(Folders::matches(dir.path()));
+        let data = Folders::open(&[dir.path().to_owned()]).unwrap();
+        assert_eq!(data.records(), 3);
+        let record = data.load(1).unwrap().read(0).unwrap();
+        assert_eq!(record.synsets, ["n2"]);
+        assert_eq!(record.picture.decode().unwrap().dimensions(), (8, 8));
+    }
+}

@@ -1,0 +1,210 @@
+//! GRIT: image-text-box records in parquet shards and in two tar layouts.
+
+use std::path::{Path, PathBuf};
+
+use espalier_io::storage;
+use rayon::ThreadPoolBuilder;
+use rayon::prelude::*;
+
+use super::format::{Format, open_all};
+use crate::formats::parquet_shard::{self, Footer};
+use crate::formats::tar_shard::TarShard;
+use crate::records::error::{DataError, Result, first_names};
+use crate::records::fault::{Broken, Cause, Fault};
+use crate::records::paths::{self, Container};
+use crate::records::source::{Dataset, Record, Records, Unit};
+
+/// Shards in object storage that are opened at the same time.
+const OPENED_AT_ONCE: usize = 16;
+
+/// This format.
+pub const FORMAT: Format = Format {
+    name: "shards",
+    labels: true,
+    boxes: true,
+    detect: |_| true,
+    open: |paths| open_all(paths, Grit::open),
+};
+
+struct Shard {
+    path: PathBuf,
+    name: String,
+    container: Container,
+    /// Set if nothing in the shard can be read; counts as one broken record.
+    unreadable: Option<Broken>,
+}
+
+/// A set of shards of which only footers and headers have been read.
+pub struct Grit {
+    shards: Vec<Shard>,
+    units: Vec<Unit>,
+}
+
+/// Contents of one opened shard.
+struct Opened {
+    parts: Vec<(u32, u64)>,
+    complete: u64,
+    unreadable: Option<Broken>,
+}
+
+impl Grit {
+    /// Opens the shards that `paths` name: files, folders and globs (see [`paths::expand`]). Reads
+    /// footers and headers only.
+    ///
+    /// A truncated or unreadable shard counts as one broken record in addition to its complete
+    /// ones.
+    ///
+    /// # Errors
+    /// If a path leads to no shard, a shard lacks columns, members or keys, or there is no complete
+    /// record.
+    pub fn open(paths: &[PathBuf]) -> Result<Self> {
+        let found = paths::expand(paths)?;
+        // Collects all results first, so that the reported error does not depend on timing.
+        let open = || -> Vec<Result<Opened>> {
+            let each = |(path, container): &(PathBuf, Container)| open_shard(path, *container);
+            found.par_iter().map(each).collect()
+        };
+        let opened = if found.iter().any(|(path, _)| storage::is_remote(path)) {
+            // These threads wait for answers most of the time.
+            let threads = ThreadPoolBuilder::new().num_threads(OPENED_AT_ONCE);
+            let threads = threads
+                .build()
+                .map_err(|e| DataError::Worker(e.to_string()))?;
+            threads.install(open)
+        } else {
+            open()
+        };
+        let (mut shards, mut units, mut complete) = (Vec::new(), Vec::new(), 0);
+        for ((path, container), opened) in found.into_iter().zip(opened) {
+            let opened = opened?;
+            let shard = u32::try_from(shards.len()).unwrap_or(u32::MAX);
+            units.extend(
+                (0..)
+                    .zip(opened.parts)
+                    .map(|(part, (records, bytes))| Unit {
+                        shard,
+                        part,
+                        records,
+                        bytes,
+                    }),
+            );
+            complete += opened.complete;
+            let name = path.display().to_string();
+            shards.push(Shard {
+                path,
+                name,
+                container,
+                unreadable: opened.unreadable,
+            });
+        }
+        if complete == 0 {
+            let detail = shards
+                .iter()
+                .find_map(|s| s.unreadable.as_ref().map(|b| (s, b)))
+                .map(|(shard, broken)| {
+                    let Fault { cause, detail } = &broken.fault;
+                    format!("; {}: {cause}: {detail}", shard.name)
+                })
+                .unwrap_or_default();
+            return Err(DataError::NoRecords {
+                places: first_names(shards.iter().map(|shard| shard.name.as_str())),
+                detail,
+            });
+        }
+        Ok(Self { shards, units })
+    }
+
+    /// Returns the number of shards.
+    #[must_use]
+    pub fn shards(&self) -> usize {
+        self.shards.len()
+    }
+}
+
+fn open_shard(path: &Path, container: Container) -> Result<Opened> {
+    match container {
+        Container::Parquet => match parquet_shard::open(path)? {
+            Footer::RowGroups(groups) => Ok(Opened {
+                complete: groups.iter().map(|group| group.rows).sum(),
+                parts: groups
+                    .iter()
+                    .map(|group| (u32::try_from(group.rows).unwrap_or(u32::MAX), group.bytes))
+                    .collect(),
+                unreadable: None,
+            }),
+            Footer::Unreadable(fault) => Ok(Opened {
+                parts: vec![(1, 0)],
+                complete: 0,
+                unreadable: Some(fault.of("first")),
+            }),
+        },
+        Container::Tar => {
+            let shard = TarShard::open(path)?;
+            let records = u32::try_from(shard.records()).unwrap_or(u32::MAX);
+            let complete = shard.complete_records() as u64;
+            Ok(Opened {
+                // Only member offsets are held in memory; images are read one by one.
+                parts: vec![(records, 0)],
+                complete,
+                unreadable: if complete == 0 {
+                    shard.tail().cloned()
+                } else {
+                    None
+                },
+            })
+        }
+    }
+}
+
+impl Dataset for Grit {
+    fn units(&self) -> &[Unit] {
+        &self.units
+    }
+
+    fn shard_name(&self, shard: u32) -> &str {
+        self.shards
+            .get(shard as usize)
+            .map_or("unknown shard", |shard| shard.name.as_str())
+    }
+
+    fn prefetch(&self, unit: usize) {
+        let Unit { shard, part, .. } = self.units[unit];
+        let shard = &self.shards[shard as usize];
+        if shard.unreadable.is_some() || !storage::is_remote(&shard.path) {
+            return;
+        }
+        // An error occurs again when the unit is loaded, and is reported then.
+        let _ = match shard.container {
+            Container::Parquet => parquet_shard::prefetch(&shard.path, part),
+            Container::Tar => TarShard::prefetch(&shard.path),
+        };
+    }
+
+    fn load(&self, unit: usize) -> Result<Box<dyn Records>, Broken> {
+        let Unit { shard, part, .. } = self.units[unit];
+        let shard = &self.shards[shard as usize];
+        if let Some(broken) = &shard.unreadable {
+            return Ok(Box::new(Unreadable(broken.clone())));
+        }
+        match shard.container {
+            Container::Parquet => match parquet_shard::load(&shard.path, part) {
+                Ok(records) => Ok(Box::new(records)),
+                Err(fault) => Err(fault.of(format!("all of row group {part}"))),
+            },
+            Container::Tar => match TarShard::open(&shard.path) {
+                Ok(shard) => Ok(Box::new(shard)),
+                Err(DataError::Io { reason, .. }) => Err(Fault::of_reading(&reason).of("all")),
+                Err(e) => Err(Fault::new(Cause::ShardDamaged, e.to_string()).of("all")),
+            },
+        }
+    }
+}
+
+/// The single broken record of an unreadable shard.
+struct Unreadable(Broken);
+
+impl Records for Unreadable {
+    fn read(&self, _row: usize) -> Result<Record, Broken> {
+        Err(self.0.clone())
+    }
+}

@@ -1,0 +1,288 @@
+//! HierarCaps: chains of captions with contradictions, one per row (notation 5.4).
+//!
+//! CSV, plain or gzipped, with the columns `positive` and `negative`, each four texts joined by
+//! `=>` from general to specific. The file is read as a whole: the largest has 73,000 rows.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use espalier_io::disk::gzip::Unpacked;
+use espalier_io::disk::read;
+
+use crate::records::error::{DataError, Result, first_names};
+use crate::records::fault::{Broken, Cause, Fault};
+use crate::records::lineage::TextChain;
+use crate::records::source::{Dataset, Record, Records, Unit};
+
+/// Texts per chain.
+const TIERS: usize = 4;
+/// Rows that are shuffled and counted as one unit.
+const ROWS: usize = 4096;
+/// Separator between two texts.
+const ARROW: &str = "=>";
+
+/// The chain of a row, or the reason why it has none.
+type Row = std::result::Result<TextChain, Fault>;
+
+/// One or more CSV files.
+pub struct Hierarcaps {
+    names: Vec<String>,
+    files: Vec<Arc<Vec<Row>>>,
+    units: Vec<Unit>,
+}
+
+impl Hierarcaps {
+    /// Opens the files that `paths` name. `drop_tier` (1 to 4) drops a tier, 0 drops none.
+    ///
+    /// # Errors
+    /// If a file cannot be read or lacks a column, or there is no valid row.
+    pub fn open(paths: &[PathBuf], drop_tier: usize) -> Result<Self> {
+        let mut data = Self {
+            names: Vec::new(),
+            files: Vec::new(),
+            units: Vec::new(),
+        };
+        for path in paths {
+            let rows = read(path, drop_tier)?;
+            let shard = u32::try_from(data.files.len()).unwrap_or(u32::MAX);
+            data.units
+                .extend(rows.chunks(ROWS).zip(0..).map(|(chunk, part)| Unit {
+                    shard,
+                    part,
+                    records: u32::try_from(chunk.len()).unwrap_or(u32::MAX),
+                    bytes: 0,
+                }));
+            data.names.push(path.display().to_string());
+            data.files.push(Arc::new(rows));
+        }
+        if data.files.iter().all(|rows| rows.iter().all(Row::is_err)) {
+            let first = data
+                .files
+                .iter()
+                .flat_map(|rows| rows.iter())
+                .find_map(|r| r.as_ref().err());
+            return Err(DataError::NoRecords {
+                places: first_names(data.names.iter().map(String::as_str)),
+                detail: first.map_or_else(String::new, |f| format!("; {}: {}", f.cause, f.detail)),
+            });
+        }
+        Ok(data)
+    }
+}
+
+fn texts(field: &str) -> Vec<String> {
+    field
+        .split(ARROW)
+        .map(|text| text.trim().to_owned())
+        .collect()
+}
+
+/// Parses the chain of a row.
+fn chain(positive: &str, negative: &str, drop_tier: usize) -> Row {
+    let side = |name: &str, field: &str| {
+        let mut tiers = texts(field);
+        if tiers.len() != TIERS {
+            let detail = format!("{name}: expected {TIERS} tiers, found {}", tiers.len());
+            return Err(Fault::new(Cause::WrongTiers, detail));
+        }
+        if let Some(tier) = tiers.iter().position(String::is_empty) {
+            let detail = format!("{name}: tier {} is empty", tier + 1);
+            return Err(Fault::new(Cause::MissingCaption, detail));
+        }
+        if drop_tier > 0 {
+            tiers.remove(drop_tier - 1);
+        }
+        Ok(tiers)
+    };
+    Ok(TextChain {
+        positives: side("positive", positive)?,
+        negatives: side("negative", negative)?,
+    })
+}
+
+fn read(path: &Path, drop_tier: usize) -> Result<Vec<Row>> {
+    let file = read::open(path).map_err(|e| match e.kind() {
+        std::io::ErrorKind::NotFound => DataError::NoSuchPath { path: path.into() },
+        _ => DataError::io(path)(e),
+    })?;
+    let gzipped = path
+        .extension()
+        .is_some_and(|e| e.eq_ignore_ascii_case("gz"));
+    let source: Box<dyn Read> = if gzipped {
+        Box::new(Unpacked::new(file))
+    } else {
+        Box::new(file)
+    };
+    let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(source);
+    let header = reader.headers().map_err(|e| unreadable(path, &e))?.clone();
+    let position = |column: &str| header.iter().position(|c| c.trim() == column);
+    let required = ["positive", "negative"];
+    let (Some(positive), Some(negative)) = (position(required[0]), position(required[1])) else {
+        let missing = required.iter().filter(|c| position(c).is_none());
+        return Err(DataError::Columns {
+            file: path.into(),
+            expected: required.map(str::to_owned).to_vec(),
+            missing: missing.map(|c| (*c).to_owned()).collect(),
+            found: header.iter().map(str::to_owned).collect(),
+        });
+    };
+    let mut rows = Vec::new();
+    for record in reader.records() {
+        let row = match record {
+            Ok(record) => chain(
+                record.get(positive).unwrap_or_default(),
+                record.get(negative).unwrap_or_default(),
+                drop_tier,
+            ),
+            Err(e) if is_too_large(&e) => return Err(unreadable(path, &e)),
+            // Reading cannot be resumed after a truncated or damaged section.
+            Err(e) if e.is_io_error() => {
+                rows.push(Err(Fault::new(Cause::ShardEndsEarly, e.to_string())));
+                break;
+            }
+            Err(e) => Err(Fault::new(Cause::UnreadableText, e.to_string())),
+        };
+        rows.push(row);
+    }
+    Ok(rows)
+}
+
+/// Returns whether the file unpacks to more than [`Unpacked`] accepts.
+fn is_too_large(error: &csv::Error) -> bool {
+    matches!(error.kind(), csv::ErrorKind::Io(e) if e.kind() == std::io::ErrorKind::FileTooLarge)
+}
+
+fn unreadable(path: &Path, error: &csv::Error) -> DataError {
+    DataError::NoRecords {
+        places: vec![path.display().to_string()],
+        detail: format!(": {error}"),
+    }
+}
+
+impl Dataset for Hierarcaps {
+    fn units(&self) -> &[Unit] {
+        &self.units
+    }
+
+    fn shard_name(&self, shard: u32) -> &str {
+        self.names
+            .get(shard as usize)
+            .map_or("unknown file", String::as_str)
+    }
+
+    fn load(&self, unit: usize) -> std::result::Result<Box<dyn Records>, Broken> {
+        let Unit { shard, part, .. } = self.units[unit];
+        Ok(Box::new(Rows {
+            rows: Arc::clone(&self.files[shard as usize]),
+            first: part as usize * ROWS,
+        }))
+    }
+}
+
+struct Rows {
+    rows: Arc<Vec<Row>>,
+    first: usize,
+}
+
+impl Records for Rows {
+    fn read(&self, row: usize) -> std::result::Result<Record, Broken> {
+        let row = self.first + row;
+        let key = format!("row {}", row + 1);
+        match &self.rows[row] {
+            Ok(chain) => Ok(Record::of_chain(key, chain.clone())),
+            Err(fault) => Err(fault.clone().of(key)),
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::io::Write;
+
+    use flate2::{Compression, write::GzEncoder};
+
+    use super::*;
+
+    const CSV: &str = "positive,negative\n\
+        animal => dog => a dog => \"a dog, asleep\",plant => cat => a red dog => a dog in a car\n\
+        a => b => c,d => e => f => g\n\
+        a => b => => d,d => e => f => g\n";
+
+    fn file(content: &[u8], name: &str) -> (tempfile::TempDir, PathBuf) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(name);
+        std::fs::write(&path, content).unwrap();
+        (dir, path)
+    }
+
+    #[test]
+    fn valid_rows_become_chains_and_others_are_reported() {
+        let quoted = CSV.replace("\"a dog, asleep\"", "a dog").replace(
+            "animal => dog => a dog => a dog",
+            "\"animal => dog => a dog => a dog, asleep\"",
+        );
+        let (_dir, path) = file(quoted.as_bytes(), "h.csv");
+        let data = Hierarcaps::open(&[path], 0).unwrap();
+        assert_eq!(data.records(), 3);
+        let rows = data.load(0).unwrap();
+        let chain = rows.read(0).unwrap().chain.unwrap();
+        assert_eq!(chain.positives, ["animal", "dog", "a dog", "a dog, asleep"]);
+        assert_eq!(chain.negatives[1], "cat");
+        let fault = |row: usize| rows.read(row).unwrap_err().fault;
+        assert_eq!(fault(1).cause, Cause::WrongTiers);
+        assert_eq!(fault(1).detail, "positive: expected 4 tiers, found 3");
+        assert_eq!(fault(2).detail, "positive: tier 3 is empty");
+    }
+
+    #[test]
+    fn gzipped_files_are_read_and_a_tier_can_be_dropped() {
+        let mut zip = GzEncoder::new(Vec::new(), Compression::fast());
+        zip.write_all(b"positive,negative\na=>b=>c=>d,e=>f=>g=>h\n")
+            .unwrap();
+        let (_dir, path) = file(&zip.finish().unwrap(), "h.csv.gz");
+        let data = Hierarcaps::open(&[path], 2).unwrap();
+        let chain = data.load(0).unwrap().read(0).unwrap().chain.unwrap();
+        assert_eq!(chain.positives, ["a", "c", "d"]);
+        assert_eq!(chain.negatives, ["e", "g", "h"]);
+    }
+
+    #[test]
+    fn missing_columns_are_named_with_those_found() {
+        let (_dir, path) = file(b"captions,image_url\nx,y\n", "h.csv");
+        let Err(error) = Hierarcaps::open(&[path], 0) else {
+            panic!("opened")
+        };
+        let message = error.to_string();
+        assert!(
+            message.contains("missing column positive, negative"),
+            "{message}"
+        );
+        assert!(
+            message.contains("found columns captions, image_url"),
+            "{message}"
+        );
+        assert_eq!(error.exit_code(), 2);
+    }
+
+    #[test]
+    fn a_truncated_file_counts_as_one_broken_row() {
+        let mut zip = GzEncoder::new(Vec::new(), Compression::fast());
+        let mut text = String::from("positive,negative\n");
+        for i in 0..3000 {
+            text.push_str(&format!(
+                "a{i}=>b{i}=>c=>d,e{i}=>f=>g{}=>h\n",
+                i * 7919 % 1000
+            ));
+        }
+        zip.write_all(text.as_bytes()).unwrap();
+        let bytes = zip.finish().unwrap();
+        let (_dir, path) = file(&bytes[..bytes.len() / 2], "h.csv.gz");
+        let data = Hierarcaps::open(&[path], 0).unwrap();
+        let records = data.records() as usize;
+        assert!((500..3000).contains(&records), "{records}");
+        let last = data.load(0).unwrap().read(records - 1).unwrap_err();
+        assert_eq!(last.fault.cause, Cause::ShardEndsEarly);
+    }
+}

@@ -1,0 +1,188 @@
+//! iNaturalist 2021: a COCO-like JSON of images, categories with their ranks, and annotations
+//! (notation 5.6). Folders without the JSON are read by [`crate::formats::folders`].
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use espalier_io::disk::read;
+use serde::Deserialize;
+
+use super::format::{Format, MAX_NAME, is_single, open_single};
+use crate::formats::listed::{Listed, table};
+use crate::formats::picture_index::PictureIndex;
+use crate::records::error::{DataError, Result};
+use crate::records::paths::folder_of;
+use crate::records::table::Table;
+
+/// This format.
+pub const FORMAT: Format = Format {
+    name: "iNaturalist JSON",
+    labels: true,
+    boxes: false,
+    detect: |paths| is_single(paths, matches),
+    open: |paths| open_single(paths, open),
+};
+
+/// Expected file layout, for error messages.
+pub const EXPECTED: &str = "iNaturalist's val.json (images[id, file_name], annotations[image_id, \
+    category_id], categories[id, kingdom .. genus, specific_epithet]) with its images below the same \
+    folder";
+
+#[derive(Deserialize)]
+struct Index {
+    images: Vec<Image>,
+    annotations: Vec<Annotation>,
+    categories: Vec<Category>,
+}
+
+#[derive(Deserialize)]
+struct Image {
+    id: u64,
+    file_name: String,
+}
+
+#[derive(Deserialize)]
+struct Annotation {
+    image_id: u64,
+    category_id: u64,
+}
+
+#[derive(Deserialize)]
+struct Category {
+    id: u64,
+    kingdom: String,
+    phylum: String,
+    class: String,
+    order: String,
+    family: String,
+    genus: String,
+    specific_epithet: String,
+    #[serde(default)]
+    common_name: String,
+}
+
+impl Category {
+    fn label(&self) -> String {
+        let ranks = [
+            &self.kingdom,
+            &self.phylum,
+            &self.class,
+            &self.order,
+            &self.family,
+            &self.genus,
+            &self.specific_epithet,
+        ];
+        ranks.map(|rank| rank.trim()).join("/")
+    }
+}
+
+/// Returns the JSON that a path refers to: the path itself, or the `val.json` in it.
+fn json_file(path: &Path) -> Option<PathBuf> {
+    let is_json = |p: &Path| p.is_file() && p.extension().is_some_and(|e| e == "json");
+    let candidates = [path.to_owned(), path.join("val.json")];
+    candidates.into_iter().find(|p| is_json(p))
+}
+
+/// Returns whether a path is such a JSON, or a folder with one.
+#[must_use]
+pub fn matches(path: &Path) -> bool {
+    let read = |file: PathBuf| read::bytes(file).ok();
+    json_file(path).and_then(read).is_some_and(|bytes| {
+        serde_json::from_slice::<Index>(&bytes).is_ok_and(|i| !i.categories.is_empty())
+    })
+}
+
+/// Reads the index and locates its images. Their label is the lineage, ranks joined by `/`.
+///
+/// # Errors
+/// If the file cannot be read or has an unexpected layout.
+pub fn open(path: &Path) -> Result<Table> {
+    let file = json_file(path).ok_or_else(|| DataError::layout(path, EXPECTED, "no such file"))?;
+    let bytes = read::bytes(&file).map_err(DataError::io(&file))?;
+    let index: Index = serde_json::from_slice(&bytes)
+        .map_err(|e| DataError::layout(&file, EXPECTED, e.to_string()))?;
+    let is_long = |category: &&Category| {
+        category.label().len() > MAX_NAME || category.common_name.len() > MAX_NAME
+    };
+    if let Some(category) = index.categories.iter().find(is_long) {
+        let found = format!(
+            "a name of more than {MAX_NAME} bytes in category {}",
+            category.id
+        );
+        return Err(DataError::layout(&file, EXPECTED, found));
+    }
+    let pictures = PictureIndex::of(&[folder_of(&file)])?;
+    let categories: HashMap<u64, &Category> = index.categories.iter().map(|c| (c.id, c)).collect();
+    let names: HashMap<u64, &str> = index
+        .images
+        .iter()
+        .map(|i| (i.id, i.file_name.as_str()))
+        .collect();
+    let rows: Vec<Listed> = index
+        .annotations
+        .iter()
+        .filter_map(|a| Some((names.get(&a.image_id)?, categories.get(&a.category_id)?)))
+        .map(|(name, category)| Listed {
+            common: category.common_name.clone(),
+            ..Listed::new(*name, pictures.find(name), category.label())
+        })
+        .collect();
+    if rows.is_empty() {
+        let found = "no annotation of a listed image and category";
+        return Err(DataError::layout(&file, EXPECTED, found));
+    }
+    Ok(table(file.display().to_string(), rows))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::Cause;
+    use crate::records::source::Dataset;
+
+    #[test]
+    fn the_label_of_an_image_is_its_lineage() {
+        let dir = tempfile::tempdir().unwrap();
+        let json = r#"{"images": [{"id": 1, "file_name": "val/x/a.jpg"}, {"id": 2, "file_name": "val/x/b.jpg"}],
+            "annotations": [{"id": 1, "image_id": 1, "category_id": 7}, {"id": 2, "image_id": 2, "category_id": 7},
+            {"id": 3, "image_id": 9, "category_id": 7}],
+            "categories": [{"id": 7, "name": "A b", "common_name": "", "kingdom": "Animalia", "phylum": "P",
+            "class": "C", "order": "O", "family": "F", "genus": "G", "specific_epithet": "b sp."}]}"#;
+        fs::write(dir.path().join("val.json"), json).unwrap();
+        fs::create_dir_all(dir.path().join("val/x")).unwrap();
+        fs::write(dir.path().join("val/x/a.jpg"), "x").unwrap();
+        assert!(matches(dir.path()));
+        let data = open(dir.path()).unwrap();
+        assert_eq!(data.records(), 2);
+        let rows = data.load(0).unwrap();
+        assert_eq!(rows.read(0).unwrap().synsets, ["Animalia/P/C/O/F/G/b sp."]);
+        assert_eq!(rows.read(1).unwrap_err().fault.cause, Cause::MissingPicture);
+        fs::write(dir.path().join("val.json"), "{}").unwrap();
+        assert!(!matches(dir.path()));
+        assert_eq!(open(dir.path()).map(|_| ()).unwrap_err().exit_code(), 2);
+    }
+
+    #[test]
+    fn a_category_with_a_long_name_is_refused_since_each_photo_would_copy_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let open_with = |family: &str| {
+            let json = serde_json::json!({
+                "images": [{"id": 1, "file_name": "a.jpg"}],
+                "annotations": [{"image_id": 1, "category_id": 7}],
+                "categories": [{"id": 7, "kingdom": "A", "phylum": "P", "class": "C", "order": "O",
+                    "family": family, "genus": "G", "specific_epithet": "s"}],
+            });
+            fs::write(dir.path().join("val.json"), json.to_string()).unwrap();
+            open(dir.path()).map(|data| data.records())
+        };
+        assert_eq!(open_with("F").unwrap(), 1);
+        let message = open_with(&"F".repeat(MAX_NAME)).unwrap_err().to_string();
+        assert!(
+            message.ends_with("more than 1000 bytes in category 7"),
+            "{message}"
+        );
+    }
+}

@@ -1,0 +1,72 @@
+//! Image files listed in an index, each with its label.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use espalier_io::disk::read;
+
+use crate::records::fault::{Broken, Cause, Fault};
+use crate::records::picture::Picture;
+use crate::records::source::{Record, Records};
+use crate::records::table::Table;
+
+/// One image of an index.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Listed {
+    /// Its name in the index.
+    pub key: String,
+    /// Path of the file; `None` if it is missing, which makes it a broken record.
+    pub file: Option<PathBuf>,
+    /// Its label: a name, or a lineage joined by `/`.
+    pub label: String,
+    /// The common name, where the index has one besides the label.
+    pub common: String,
+}
+
+impl Listed {
+    /// Creates an entry from the image's name in an index, its file and its label.
+    pub fn new(key: impl Into<String>, file: Option<&Path>, label: impl Into<String>) -> Self {
+        Self {
+            key: key.into(),
+            file: file.map(Path::to_path_buf),
+            label: label.into(),
+            common: String::new(),
+        }
+    }
+
+    /// Returns the common name, or else the last name of the label.
+    fn caption(&self) -> String {
+        if self.common.is_empty() {
+            let last = self.label.rsplit('/').next().unwrap_or(&self.label);
+            last.replace('_', " ")
+        } else {
+            self.common.clone()
+        }
+    }
+}
+
+/// Wraps the rows of an index as a dataset; reports refer to it as `name`.
+#[must_use]
+pub fn table(name: impl Into<String>, rows: Vec<Listed>) -> Table {
+    Table::new(name.into(), rows.len(), Arc::new(Rows(rows)))
+}
+
+struct Rows(Vec<Listed>);
+
+impl Records for Rows {
+    fn read(&self, row: usize) -> Result<Record, Broken> {
+        let row = &self.0[row];
+        let missing = |detail: String| Fault::new(Cause::MissingPicture, detail).of(&row.key);
+        let file = row
+            .file
+            .as_ref()
+            .ok_or_else(|| missing("file not found".into()))?;
+        let bytes = read::bytes(file).map_err(|e| missing(e.to_string()))?;
+        Ok(Record::labelled(
+            row.key.clone(),
+            Picture::Encoded(bytes),
+            Some(row.label.clone()),
+            row.caption(),
+        ))
+    }
+}

@@ -1,0 +1,295 @@
+//! Labelled images in a CSV: BioCLIP's evaluation metadata, RCME's tables of its images and of its
+//! ordering test, and plain lists `filepath,class` (notation 5.6).
+//!
+//! A path may end with a condition, `photos.csv?source=NIPS 2017`: only rows whose column `source`
+//! has this value are read.
+
+use std::path::{Path, PathBuf};
+
+use espalier_core::taxonomy::RANKS;
+use espalier_io::disk::read;
+
+use super::format::{Format, is_single, open_single};
+use crate::formats::listed::{Listed, table};
+use crate::formats::picture_index::PictureIndex;
+use crate::records::error::{DataError, Result};
+use crate::records::paths::folder_of;
+use crate::records::table::Table;
+
+/// This format.
+pub const FORMAT: Format = Format {
+    name: "CSV",
+    labels: true,
+    boxes: false,
+    detect: |paths| is_single(paths, matches),
+    open: |paths| open_single(paths, open),
+};
+
+/// Expected file layout, for error messages.
+pub const EXPECTED: &str = "a CSV with a column filepath (or relative_path, image_filename, img_fn) and the \
+    ranks kingdom .. species, a chain `captions` joined by =>, or a column class (or label, synset), its images \
+    below the same folder or at absolute paths";
+
+/// Columns that may hold the path of an image, in order of preference.
+const PATH_COLUMNS: [&str; 5] = [
+    "filepath",
+    "relative_path",
+    "image_filename",
+    "img_fn",
+    "path",
+];
+
+/// Columns with a label that is not a lineage.
+const LABELS: [&str; 3] = ["class", "label", "synset"];
+
+/// Separator of the texts of a chain.
+const ARROW: &str = "=>";
+
+/// Columns that form the label of a row.
+enum Labels {
+    /// One name per rank.
+    Ranks([usize; 7]),
+    /// Texts from general to specific; each extends the previous one by one name.
+    Chain(usize),
+    /// The label itself.
+    Plain(usize),
+}
+
+struct Columns {
+    path: usize,
+    labels: Labels,
+    common: Option<usize>,
+    names: Vec<String>,
+}
+
+/// Row filter: keeps rows with a given value in a column.
+struct Condition {
+    column: String,
+    value: String,
+}
+
+/// Splits a path into the path itself and its condition, if it ends with one.
+fn split_condition(path: &Path) -> (PathBuf, Option<Condition>) {
+    let text = path.to_string_lossy();
+    let parts = text.split_once('?').filter(|_| !path.exists());
+    match parts.and_then(|(file, rest)| Some((file, rest.split_once('=')?))) {
+        Some((file, (column, value))) => {
+            let condition = Condition {
+                column: column.trim().to_owned(),
+                value: value.trim().to_owned(),
+            };
+            (PathBuf::from(file), Some(condition))
+        }
+        None => (path.to_owned(), None),
+    }
+}
+
+impl Columns {
+    fn detect(header: &csv::StringRecord) -> Option<Self> {
+        let position = |name: &str| header.iter().position(|h| h.trim() == name);
+        // BioCLIP names the rank `cls` and uses `class` for the label; others name the rank
+        // `class`.
+        let rank = |name: &&str| match *name {
+            "class" => position("cls").or_else(|| position("class")),
+            name => position(name),
+        };
+        let ranks: Vec<usize> = RANKS.iter().filter_map(rank).collect();
+        let labels = <[usize; 7]>::try_from(ranks).map(Labels::Ranks).ok();
+        let labels = labels
+            .or_else(|| position("captions").map(Labels::Chain))
+            .or_else(|| LABELS.iter().find_map(|l| position(l)).map(Labels::Plain))?;
+        Some(Self {
+            path: PATH_COLUMNS.iter().find_map(|p| position(p))?,
+            labels,
+            common: position("common_name"),
+            names: header.iter().map(|name| name.trim().to_owned()).collect(),
+        })
+    }
+}
+
+/// Returns the CSV that a path refers to: the path itself, or the `metadata.csv` in it.
+fn csv_file(path: &Path) -> Option<PathBuf> {
+    let is_csv = |p: &Path| p.is_file() && p.extension().is_some_and(|e| e == "csv");
+    let (path, _) = split_condition(path);
+    let candidates = [path.clone(), path.join("metadata.csv")];
+    candidates.into_iter().find(|p| is_csv(p))
+}
+
+fn columns(file: &Path) -> std::result::Result<(csv::Reader<std::fs::File>, Columns), String> {
+    let mut rows = csv::Reader::from_reader(read::open(file).map_err(|e| e.to_string())?);
+    let header = rows.headers().map_err(|e| e.to_string())?;
+    let columns = Columns::detect(header).ok_or_else(|| {
+        format!(
+            "the columns {}",
+            header.iter().collect::<Vec<_>>().join(", ")
+        )
+    })?;
+    Ok((rows, columns))
+}
+
+/// Returns whether a path is such a CSV, or a folder with one.
+#[must_use]
+pub fn matches(path: &Path) -> bool {
+    csv_file(path).is_some_and(|file| !path.is_dir() || columns(&file).is_ok())
+}
+
+/// Builds the lineage of seven ranks; removes the genus from the species epithet.
+fn lineage(names: [&str; 7]) -> String {
+    let mut names = names.map(str::trim);
+    if let Some(epithet) = names[6].strip_prefix(names[5])
+        && epithet.starts_with([' ', '_'])
+        && !names[5].is_empty()
+    {
+        names[6] = epithet.trim_start_matches([' ', '_']);
+    }
+    names.join("/")
+}
+
+/// Recovers the lineage from a chain of texts in which each text joins the names of all ranks so
+/// far by blanks.
+fn lineage_of_chain(chain: &str) -> Option<String> {
+    let mut names: Vec<&str> = Vec::new();
+    let mut before = "";
+    for text in chain.split(ARROW).map(str::trim) {
+        let name = text.strip_prefix(before)?;
+        names.push(name.trim_start());
+        before = text;
+    }
+    Some(names.join("/"))
+}
+
+/// Reads the CSV and locates its images.
+///
+/// # Errors
+/// If the file cannot be read, lacks columns, or has no row.
+pub fn open(path: &Path) -> Result<Table> {
+    let file = csv_file(path).ok_or_else(|| DataError::layout(path, EXPECTED, "no such file"))?;
+    let broken = |found: String| DataError::layout(&file, EXPECTED, found);
+    let (mut rows, columns) = columns(&file).map_err(broken)?;
+    let pictures = PictureIndex::of(&[folder_of(&file)])?;
+    let (_, condition) = split_condition(path);
+    let filter = condition.map(|condition| {
+        let at = columns
+            .names
+            .iter()
+            .position(|name| *name == condition.column);
+        let missing = || {
+            broken(format!(
+                "no column `{}` for the condition of the path; the columns are {}",
+                condition.column,
+                columns.names.join(", ")
+            ))
+        };
+        at.map(|at| (at, condition.value.clone()))
+            .ok_or_else(missing)
+    });
+    let filter = filter.transpose()?;
+    let mut listed = Vec::new();
+    for row in rows.records() {
+        let row = row.map_err(|e| broken(e.to_string()))?;
+        let field = |at: usize| row.get(at).unwrap_or_default().trim();
+        if filter
+            .as_ref()
+            .is_some_and(|(at, value)| field(*at) != value)
+        {
+            continue;
+        }
+        let label = match &columns.labels {
+            Labels::Ranks(ranks) => lineage(ranks.map(field)),
+            Labels::Plain(at) => field(*at).to_owned(),
+            Labels::Chain(at) => lineage_of_chain(field(*at)).ok_or_else(|| {
+                broken(format!(
+                    "`{}`, in which a text does not begin with the previous text",
+                    field(*at)
+                ))
+            })?,
+        };
+        let name = field(columns.path);
+        let absolute = Some(Path::new(name)).filter(|path| path.is_absolute() && path.is_file());
+        listed.push(Listed {
+            common: columns.common.map_or("", field).to_owned(),
+            ..Listed::new(name, absolute.or_else(|| pictures.find(name)), label)
+        });
+    }
+    if listed.is_empty() {
+        return Err(broken(match filter {
+            Some((at, value)) => format!("no row with `{value}` in `{}`", columns.names[at]),
+            None => "no row".into(),
+        }));
+    }
+    Ok(table(file.display().to_string(), listed))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::Cause;
+    use crate::records::source::Dataset;
+
+    fn labels(csv: &str) -> Vec<String> {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("metadata.csv"), csv).unwrap();
+        std::fs::create_dir(dir.path().join("p")).unwrap();
+        std::fs::write(dir.path().join("p/1.jpg"), "x").unwrap();
+        assert!(matches(dir.path()));
+        let data = open(dir.path()).unwrap();
+        let rows = data.load(0).unwrap();
+        let read = (0..data.records() as usize).map(|row| match rows.read(row) {
+            Ok(record) => record.synsets.concat(),
+            Err(broken) => {
+                assert_eq!(broken.fault.cause, Cause::MissingPicture);
+                "missing".to_owned()
+            }
+        });
+        read.collect()
+    }
+
+    #[test]
+    fn published_tables_and_a_plain_list_are_read() {
+        let bioclip = "index,kingdom,phylum,cls,order,family,genus,species,common_name,filepath,class\n\
+            0,Animalia,P,C,O,F,Aptenodytes,Aptenodytes patagonicus,penguin,p/1.jpg,17\n\
+            1,Animalia,P,C,O,F,G,sp. nov,,p/2.jpg,18\n";
+        assert_eq!(
+            labels(bioclip),
+            ["Animalia/P/C/O/F/Aptenodytes/patagonicus", "missing"]
+        );
+        let rcme = "global_id,folder_name,image_filename,source_dataset,relative_path,scientific_name,\
+            common_name,kingdom,phylum,class,order,family,genus,species\n\
+            1,f,1.jpg,inat,p/1.jpg,G s,,K,P,C,O,F,G,s\n";
+        assert_eq!(labels(rcme), ["K/P/C/O/F/G/s"]);
+        let order = "captions,img_fn\nK=>K P=>K P C=>K P C O=>K P C O F=>K P C O F G=>K P C O F G s,1.jpg\n";
+        assert_eq!(labels(order), ["K/P/C/O/F/G/s"]);
+        assert_eq!(labels("filepath,class\np/1.jpg,tree\n"), ["tree"]);
+    }
+
+    #[test]
+    fn a_condition_selects_rows() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("photos.csv");
+        let text = "filepath,synset,source\n1.jpg,n1,web\n2.jpg,n2,lab\n3.jpg,n3,web\n";
+        std::fs::write(&file, text).unwrap();
+        let with = |condition: &str| PathBuf::from(format!("{}?{condition}", file.display()));
+        assert!(matches(&with("source=web")));
+        assert_eq!(open(&with("source=web")).unwrap().records(), 2);
+        assert_eq!(open(&file).unwrap().records(), 3);
+        let error = |condition: &str| open(&with(condition)).map(|_| ()).unwrap_err().to_string();
+        assert!(error("source=moon").contains("no row with `moon` in `source`"));
+        assert!(error("origin=web").contains("no column `origin`"));
+    }
+
+    #[test]
+    fn other_tables_are_rejected() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x.csv");
+        let message = |csv: &str| {
+            std::fs::write(&path, csv).unwrap();
+            let error = open(&path).map(|_| ()).unwrap_err();
+            assert_eq!(error.exit_code(), 2);
+            error.to_string()
+        };
+        assert!(message("a,b\n1,2\n").contains("the columns a, b"));
+        assert!(message("filepath,class\n").contains("no row"));
+        assert!(message("captions,img_fn\na=>b,1.jpg\n").contains("begin with"));
+    }
+}

@@ -1,0 +1,129 @@
+//! Resolves the paths that a user names to one dataset or taxonomy, in the same way for every
+//! command.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::Context;
+use espalier_core::taxonomy::Taxonomy;
+use espalier_io::disk::read;
+use espalier_io::exit::usage;
+
+use crate::Dataset;
+use crate::formats::registry::{self, Need};
+use crate::formats::{arrays, splits};
+use crate::records::error::{DataError, Result};
+
+/// The shipped taxonomies by the short names that `--taxonomy` accepts; the first is the default.
+pub const SHIPPED: [(&str, &str); 2] = [
+    ("wordnet", include_str!("../../taxonomy/wordnet.tsv")),
+    ("imagenet", include_str!("../../taxonomy/imagenet.tsv")),
+];
+
+/// Returns the text of the shipped taxonomy with a short name.
+fn shipped(name: &Path) -> Option<&'static str> {
+    let found = SHIPPED.iter().find(|(short, _)| name == Path::new(short));
+    found.map(|(_, text)| *text)
+}
+
+/// Returns the taxonomy that is itself the data, if the data is one TSV file.
+#[must_use]
+pub fn taxonomy_file(data: &[PathBuf]) -> Option<&Path> {
+    match data {
+        [one] if one.extension().is_some_and(|e| e == "tsv") => Some(one),
+        _ => None,
+    }
+}
+
+/// Loads the taxonomy given by a flag (a file or the short name of a [shipped one](SHIPPED)), or
+/// else the data if that is a taxonomy, or else the first shipped one. A file that has a short name
+/// is given as `./imagenet`.
+///
+/// # Errors
+/// Bad usage when the file cannot be read; a taxonomy error that names the line.
+pub fn taxonomy(flag: Option<&Path>, data: &[PathBuf]) -> anyhow::Result<Taxonomy> {
+    let Some(path) = flag.or_else(|| taxonomy_file(data)) else {
+        return Ok(Taxonomy::from_tsv(SHIPPED[0].1)?);
+    };
+    if let Some(text) = shipped(path) {
+        return Ok(Taxonomy::from_tsv(text)?);
+    }
+    let text = read::text(path).map_err(|e| {
+        let path = path.display();
+        if e.kind() != std::io::ErrorKind::NotFound {
+            return usage(format!("--taxonomy {path}: {e}"));
+        }
+        let names = SHIPPED.map(|(name, _)| name).join(", ");
+        usage(format!(
+            "--taxonomy {path}: expected a file or one of {names}; {e}"
+        ))
+    })?;
+    Taxonomy::from_tsv(&text).with_context(|| format!("--taxonomy {}", path.display()))
+}
+
+/// Labelled images with the name of their split.
+pub struct Labelled {
+    /// The images.
+    pub data: Arc<dyn Dataset>,
+    /// The split or range that was read, where the data has several.
+    pub split: Option<String>,
+}
+
+/// Opens the split `split` of labelled images, or the part of it that the benchmark `dataset`
+/// evaluates.
+///
+/// # Errors
+/// [`DataError`] that names the file and the problem.
+pub fn benchmark(paths: &[PathBuf], dataset: Option<&str>, split: &str) -> Result<Labelled> {
+    let found = open_labelled(paths, Some((dataset, split)))?;
+    if found.split.is_none() && split != splits::TEST {
+        return Err(DataError::Setting {
+            field: "--split",
+            expected: "`test`, the only split of data without split lists",
+            found: split.to_owned(),
+        });
+    }
+    Ok(found)
+}
+
+fn open_labelled(paths: &[PathBuf], benchmark: Option<(Option<&str>, &str)>) -> Result<Labelled> {
+    if let [one] = paths
+        && let Some((dataset, split)) = benchmark
+        && !arrays::matches(one)
+        && let Some(found) = splits::open(one, dataset, split)?
+    {
+        return Ok(Labelled {
+            data: Arc::new(found.data),
+            split: Some(found.description),
+        });
+    }
+    let data = registry::open(paths, Need::Labels)?;
+    Ok(Labelled { data, split: None })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shipped_taxonomies_have_short_names() {
+        let labels = |flag: Option<&str>| {
+            let found = taxonomy(flag.map(Path::new), &[]).unwrap();
+            found.labelled().len()
+        };
+        assert_eq!(labels(Some("imagenet")), 1000);
+        assert_eq!((labels(Some("wordnet")), labels(None)), (210, 210));
+    }
+
+    #[test]
+    fn the_error_for_a_missing_file_lists_the_short_names() {
+        let error = taxonomy(Some(Path::new("imagnet")), &[])
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("imagnet") && error.contains("wordnet, imagenet"),
+            "{error}"
+        );
+    }
+}

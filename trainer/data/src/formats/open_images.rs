@@ -1,0 +1,352 @@
+//! OpenImages: images in folders, boxes in CSV files (notation 5.5).
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use espalier_io::disk::read;
+
+use super::format::{Format, MAX_NAME, open_all};
+use crate::records::boxes::{BoxTally, GroundedBox, Origin, Region};
+use crate::records::error::{DataError, Result};
+use crate::records::fault::{Broken, Cause, Fault};
+use crate::records::picture::Picture;
+use crate::records::source::{Record, Records};
+use crate::records::table::Table;
+
+/// This format.
+pub const FORMAT: Format = Format {
+    name: "OpenImages",
+    labels: false,
+    boxes: true,
+    detect: |paths| paths.iter().any(|path| OpenImages::matches(path)),
+    open: |paths| open_all(paths, OpenImages::open),
+};
+
+/// Suffix of the names of box files.
+const BOXES: &str = "annotations-bbox.csv";
+/// File of label names: `LabelName,DisplayName`, without a header.
+const NAMES: &str = "class-descriptions-boxable.csv";
+/// Columns that are read. The order of the coordinates is x, x, y, y.
+const COLUMNS: [&str; 6] = ["ImageID", "LabelName", "XMin", "XMax", "YMin", "YMax"];
+
+/// An image and its boxes.
+struct Scene {
+    id: String,
+    path: PathBuf,
+    /// Label, name and region of each box; a region is left, top, right and bottom, each in [0, 1].
+    boxes: Vec<(String, String, [f64; 4])>,
+    /// Number of boxes that exceed the image.
+    outside: u64,
+    /// Number of boxes whose ends are swapped.
+    inverted: u64,
+}
+
+/// Returns all files below a folder, sorted.
+pub(crate) fn files(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    let mut pending = vec![folder.to_owned()];
+    while let Some(current) = pending.pop() {
+        for entry in fs::read_dir(&current).map_err(DataError::io(&current))? {
+            let path = entry.map_err(DataError::io(&current))?.path();
+            if path.is_dir() {
+                pending.push(path);
+            } else {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+fn ends_with(path: &Path, end: &str) -> bool {
+    path.file_name()
+        .is_some_and(|n| n.to_string_lossy().ends_with(end))
+}
+
+fn rows(path: &Path, header: bool) -> Result<(csv::StringRecord, Vec<csv::StringRecord>)> {
+    let broken = |e: csv::Error| DataError::NoRecords {
+        places: vec![path.display().to_string()],
+        detail: format!(": {e}"),
+    };
+    let mut reader = csv::ReaderBuilder::new()
+        .has_headers(header)
+        .from_reader(read::open(path).map_err(DataError::io(path))?);
+    let names = if header {
+        reader.headers().map_err(broken)?.clone()
+    } else {
+        csv::StringRecord::new()
+    };
+    let rows = reader
+        .records()
+        .collect::<std::result::Result<_, _>>()
+        .map_err(broken)?;
+    Ok((names, rows))
+}
+
+/// Reads the names of labels, in lower case.
+fn label_names(all: &[PathBuf]) -> Result<HashMap<String, String>> {
+    let mut names = HashMap::new();
+    for path in all.iter().filter(|f| ends_with(f, NAMES)) {
+        for row in rows(path, false)?.1 {
+            if let (Some(id), Some(name)) = (row.get(0), row.get(1)) {
+                if name.len() > MAX_NAME {
+                    let expected = format!("names of labels of at most {MAX_NAME} bytes");
+                    let found = format!("one of {} bytes for `{id}`", name.len());
+                    return Err(DataError::layout(path, expected, found));
+                }
+                names.insert(id.to_owned(), name.to_lowercase());
+            }
+        }
+    }
+    Ok(names)
+}
+
+/// Returns the image files by the ids that their names hold.
+fn images_by_id(all: &[PathBuf]) -> HashMap<String, PathBuf> {
+    let is_image = |file: &&PathBuf| {
+        let extension = file.extension().map(|x| x.to_string_lossy().into_owned());
+        matches!(extension.as_deref(), Some("jpg" | "jpeg" | "png"))
+    };
+    all.iter()
+        .filter(is_image)
+        .filter_map(|file| {
+            let id = file.file_stem()?.to_string_lossy().into_owned();
+            Some((id, file.clone()))
+        })
+        .collect()
+}
+
+/// Returns the places of `COLUMNS` in the header of a box file.
+fn column_places(file: &Path, header: &csv::StringRecord) -> Result<[usize; COLUMNS.len()]> {
+    let place = |column: &str| header.iter().position(|name| name.trim() == column);
+    let missing: Vec<String> = COLUMNS
+        .iter()
+        .filter(|column| place(column).is_none())
+        .map(|column| (*column).to_owned())
+        .collect();
+    if missing.is_empty() {
+        return Ok(COLUMNS.map(|column| place(column).unwrap_or_default()));
+    }
+    Err(DataError::Columns {
+        file: file.to_owned(),
+        expected: COLUMNS.map(str::to_owned).to_vec(),
+        missing,
+        found: header.iter().map(str::to_owned).collect(),
+    })
+}
+
+/// Collects the boxes of each image.
+struct SceneReader {
+    /// Names by label.
+    names: HashMap<String, String>,
+    /// Image files by id.
+    images: HashMap<String, PathBuf>,
+    scenes: BTreeMap<String, Scene>,
+    /// Number of boxes whose image is missing.
+    without_image: usize,
+}
+
+impl SceneReader {
+    /// Adds the boxes of a file.
+    fn add_boxes(&mut self, file: &Path) -> Result<()> {
+        let (header, rows) = rows(file, true)?;
+        let places = column_places(file, &header)?;
+        for row in rows {
+            self.add_box(places.map(|at| row.get(at).unwrap_or_default()));
+        }
+        Ok(())
+    }
+
+    /// Adds the box of a row, whose fields are those of `COLUMNS`.
+    fn add_box(&mut self, [id, label, x_min, x_max, y_min, y_max]: [&str; COLUMNS.len()]) {
+        let Some(image) = self.images.get(id) else {
+            self.without_image += 1;
+            return;
+        };
+        let scene = self.scenes.entry(id.to_owned()).or_insert_with(|| Scene {
+            id: id.to_owned(),
+            path: image.clone(),
+            boxes: Vec::new(),
+            outside: 0,
+            inverted: 0,
+        });
+        let number = |text: &str| text.trim().parse::<f64>().unwrap_or(f64::NAN);
+        let stored = [x_min, y_min, x_max, y_max].map(number);
+        let region = stored.map(|v| v.clamp(0.0, 1.0));
+        scene.outside += u64::from(region != stored);
+        if region[2] > region[0] && region[3] > region[1] {
+            let name = self.names.get(label).map_or(label, String::as_str);
+            let labelled = (label.to_owned(), name.to_owned(), region);
+            scene.boxes.push(labelled);
+        } else {
+            scene.inverted += 1;
+        }
+    }
+}
+
+/// Images with boxes.
+pub struct OpenImages;
+
+impl OpenImages {
+    /// Returns whether a folder holds box files.
+    #[must_use]
+    pub fn matches(path: &Path) -> bool {
+        path.is_dir() && files(path).is_ok_and(|all| all.iter().any(|f| ends_with(f, BOXES)))
+    }
+
+    /// Opens folders with box files, a file of label names and images `<ImageID>.jpg` anywhere
+    /// below them.
+    ///
+    /// # Errors
+    /// If a file cannot be read, a column is missing, or no box has an existing image.
+    pub fn open(folders: &[PathBuf]) -> Result<Table> {
+        let mut all = Vec::new();
+        for folder in folders {
+            all.extend(files(folder)?);
+        }
+        let mut scenes = SceneReader {
+            names: label_names(&all)?,
+            images: images_by_id(&all),
+            scenes: BTreeMap::new(),
+            without_image: 0,
+        };
+        for path in all.iter().filter(|f| ends_with(f, BOXES)) {
+            scenes.add_boxes(path)?;
+        }
+        let SceneReader {
+            scenes,
+            without_image,
+            ..
+        } = scenes;
+        let name = folders
+            .iter()
+            .map(|f| f.display().to_string())
+            .collect::<Vec<_>>()
+            .join(", ");
+        if scenes.is_empty() {
+            return Err(DataError::Layout {
+                place: name,
+                expected: format!("images <ImageID>.jpg next to or below the files *{BOXES}"),
+                found: format!(
+                    "no image with a box; the images of {without_image} boxes are missing"
+                ),
+            });
+        }
+        let scenes: Vec<Scene> = scenes.into_values().collect();
+        Ok(Table::new(name, scenes.len(), Arc::new(Scenes(scenes))))
+    }
+}
+
+struct Scenes(Vec<Scene>);
+
+impl Records for Scenes {
+    fn read(&self, row: usize) -> std::result::Result<Record, Broken> {
+        let scene = &self.0[row];
+        let bytes = read::bytes(&scene.path)
+            .map_err(|e| Fault::new(Cause::MissingPicture, e.to_string()).of(&scene.id))?;
+        let boxes: Vec<GroundedBox> = scene
+            .boxes
+            .iter()
+            .map(|(label, name, place)| GroundedBox {
+                phrase: name.clone(),
+                region: Region::Relative(*place),
+                origin: Origin::NounChunk,
+                synset: Some(label.clone()),
+            })
+            .collect();
+        let mut shown: Vec<&str> = boxes.iter().map(|b| b.phrase.as_str()).collect();
+        shown.sort_unstable();
+        shown.dedup();
+        // There is no caption; the list of labels replaces it.
+        let caption = shown.join(", ");
+        Ok(Record {
+            synsets: scene
+                .boxes
+                .iter()
+                .map(|(label, ..)| label.clone())
+                .collect(),
+            boxes,
+            tally: BoxTally {
+                outside: scene.outside,
+                inverted: scene.inverted,
+                ..BoxTally::default()
+            },
+            ..Record::labelled(scene.id.clone(), Picture::Encoded(bytes), None, caption)
+        })
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::records::source::Dataset;
+
+    fn folder(boxes: &str) -> tempfile::TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("train-annotations-bbox.csv"), boxes).unwrap();
+        fs::write(dir.path().join(NAMES), "/m/1,Cat\n/m/2,Human eye\n").unwrap();
+        fs::create_dir(dir.path().join("train")).unwrap();
+        image::RgbImage::new(10, 10)
+            .save(dir.path().join("train/a1.jpg"))
+            .unwrap();
+        dir
+    }
+
+    const HEADER: &str = "ImageID,Source,LabelName,Confidence,XMin,XMax,YMin,YMax,IsOccluded\n";
+
+    #[test]
+    fn columns_give_both_x_coordinates_before_both_y_coordinates() {
+        let dir = folder(&format!(
+            "{HEADER}a1,x,/m/1,1,0.1,0.9,0.2,0.8,0\na1,x,/m/2,1,0.3,0.4,0.3,1.5,0\n\
+             a1,x,/m/2,1,0.5,0.5,0.1,0.2,0\nb2,x,/m/1,1,0,1,0,1,0\n"
+        ));
+        assert!(OpenImages::matches(dir.path()));
+        let data = OpenImages::open(&[dir.path().to_owned()]).unwrap();
+        assert_eq!(data.records(), 1, "the image of b2 is missing");
+        let record = data.load(0).unwrap().read(0).unwrap();
+        let Region::Relative(place) = record.boxes[0].region else {
+            panic!("relative")
+        };
+        assert_eq!(place, [0.1, 0.2, 0.9, 0.8]);
+        assert_eq!(record.caption, "cat, human eye");
+        assert_eq!(record.boxes[0].synset.as_deref(), Some("/m/1"));
+        assert_eq!((record.tally.outside, record.tally.inverted), (1, 1));
+    }
+
+    #[test]
+    fn a_long_name_of_a_label_is_refused_since_each_box_would_copy_it() {
+        let dir = folder(&format!("{HEADER}a1,x,/m/1,1,0.1,0.9,0.2,0.8,0\n"));
+        let open_with = |length: usize| {
+            let names = format!("/m/1,{}\n", "c".repeat(length));
+            fs::write(dir.path().join(NAMES), names).unwrap();
+            OpenImages::open(&[dir.path().to_owned()]).map(|data| data.records())
+        };
+        assert_eq!(open_with(MAX_NAME).unwrap(), 1);
+        let message = open_with(MAX_NAME + 1).unwrap_err().to_string();
+        assert!(
+            message.ends_with("one of 1001 bytes for `/m/1`"),
+            "{message}"
+        );
+    }
+
+    #[test]
+    fn missing_columns_and_missing_images_are_reported() {
+        let dir = folder("ImageID,LabelName,XMin,XMax\na1,/m/1,0,1\n");
+        let Err(error) = OpenImages::open(&[dir.path().to_owned()]) else {
+            panic!("opened")
+        };
+        assert!(
+            error.to_string().contains("missing column YMin, YMax"),
+            "{error}"
+        );
+        let dir = folder(&format!("{HEADER}zz,x,/m/1,1,0,1,0,1,0\n"));
+        let Err(error) = OpenImages::open(&[dir.path().to_owned()]) else {
+            panic!("opened")
+        };
+        assert!(error.to_string().contains("1 boxes"), "{error}");
+    }
+}

@@ -1,0 +1,209 @@
+//! The records of a loaded row group.
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float32Type, Float64Type, Int32Type, Int64Type};
+use arrow_array::{Array, ArrayRef, ListArray, RecordBatch};
+use arrow_schema::DataType;
+
+use crate::records::boxes::{Entry, check_lengths, ground};
+use crate::records::fault::{Broken, Cause, Fault};
+use crate::records::picture::Picture;
+use crate::records::source::{Record, Records};
+
+/// Column that holds the image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PictureColumn {
+    /// `image`, a struct with `bytes`.
+    Struct,
+    /// A binary column of this name.
+    Plain(&'static str),
+}
+
+/// The columns of one Arrow batch.
+struct Columns {
+    key: Option<ArrayRef>,
+    picture: ArrayRef,
+    caption: ArrayRef,
+    noun_chunks: ArrayRef,
+    ref_exps: ArrayRef,
+    synsets: Option<ArrayRef>,
+}
+
+/// A row group in memory.
+pub struct ParquetRecords {
+    batches: Vec<Columns>,
+    /// Number of rows before each batch, and their total.
+    starts: Vec<usize>,
+    part: u32,
+}
+
+impl ParquetRecords {
+    /// Wraps the batches of row group `part`, which has `rows` rows by its footer.
+    ///
+    /// # Errors
+    /// If a column that was checked when the shard was opened is missing, or the number of rows
+    /// differs.
+    pub(crate) fn new(
+        batches: &[RecordBatch],
+        picture: PictureColumn,
+        part: u32,
+        rows: usize,
+    ) -> Result<Self, Fault> {
+        let mut starts = vec![0];
+        let mut columns = Vec::with_capacity(batches.len());
+        for batch in batches {
+            starts.push(starts[starts.len() - 1] + batch.num_rows());
+            columns.push(Columns::of(batch, picture)?);
+        }
+        let found = starts[starts.len() - 1];
+        if found != rows {
+            let detail = format!("expected {rows} rows as its footer states, found {found}");
+            return Err(Fault::new(Cause::ShardDamaged, detail));
+        }
+        Ok(Self {
+            batches: columns,
+            starts,
+            part,
+        })
+    }
+}
+
+impl Columns {
+    fn of(batch: &RecordBatch, picture: PictureColumn) -> Result<Self, Fault> {
+        let column = |name: &str| {
+            batch.column_by_name(name).cloned().ok_or_else(|| {
+                Fault::new(
+                    Cause::ShardDamaged,
+                    format!("column {name} disappeared after the shard was opened"),
+                )
+            })
+        };
+        let picture = match picture {
+            PictureColumn::Plain(name) => column(name)?,
+            PictureColumn::Struct => {
+                let image = column("image")?;
+                image
+                    .as_struct_opt()
+                    .and_then(|s| s.column_by_name("bytes").cloned())
+                    .ok_or_else(|| {
+                        Fault::new(
+                            Cause::ShardDamaged,
+                            "column image.bytes disappeared after the shard was opened",
+                        )
+                    })?
+            }
+        };
+        Ok(Self {
+            key: batch.column_by_name("key").cloned(),
+            picture,
+            caption: column("caption")?,
+            noun_chunks: column("noun_chunks")?,
+            ref_exps: column("ref_exps")?,
+            synsets: batch.column_by_name("synsets").cloned(),
+        })
+    }
+
+    fn key(&self, row: usize) -> Option<String> {
+        let key = self.key.as_ref().filter(|key| key.is_valid(row))?;
+        match key.data_type() {
+            DataType::Int64 => Some(key.as_primitive::<Int64Type>().value(row).to_string()),
+            DataType::Int32 => Some(key.as_primitive::<Int32Type>().value(row).to_string()),
+            _ => text(key, row).ok().flatten().map(String::from),
+        }
+    }
+
+    fn read(&self, row: usize, key: String) -> Result<Record, Fault> {
+        let bytes = match self.picture.as_binary_view_opt() {
+            Some(pictures) if pictures.is_valid(row) => pictures.value(row),
+            _ => return Err(Fault::new(Cause::MissingPicture, "image is null")),
+        };
+        let caption = text(&self.caption, row)?
+            .ok_or_else(|| Fault::new(Cause::MissingCaption, "caption is null"))?
+            .to_owned();
+        if caption.trim().is_empty() {
+            return Err(Fault::new(Cause::MissingCaption, "the caption is blank"));
+        }
+        let synsets = match self.synsets.as_ref().and_then(|column| list(column, row)) {
+            Some(items) => (0..items.len())
+                .map(|i| Ok(text(&items, i)?.unwrap_or_default().to_owned()))
+                .collect::<Result<Vec<String>, Fault>>()?,
+            None => Vec::new(),
+        };
+        let noun_chunks = entries(&self.noun_chunks, row);
+        let ref_exps = entries(&self.ref_exps, row);
+        check_lengths(&caption, &noun_chunks, &ref_exps)?;
+        let (boxes, tally) = ground(&caption, &noun_chunks, &ref_exps, &synsets);
+        Ok(Record {
+            key,
+            picture: Picture::Encoded(bytes.to_vec()),
+            caption,
+            boxes,
+            synsets,
+            chain: None,
+            tally,
+        })
+    }
+}
+
+impl Records for ParquetRecords {
+    fn read(&self, row: usize) -> Result<Record, Broken> {
+        let batch = self.starts.partition_point(|&start| start <= row) - 1;
+        let Some(columns) = self.batches.get(batch) else {
+            let detail = "the row group has fewer rows than its footer states";
+            return Err(Fault::new(Cause::ShardDamaged, detail).of(row.to_string()));
+        };
+        let local_row = row - self.starts[batch];
+        let key = columns
+            .key(local_row)
+            .unwrap_or_else(|| format!("{}:{row}", self.part));
+        columns
+            .read(local_row, key.clone())
+            .map_err(|fault| fault.of(key))
+    }
+}
+
+/// Returns the text in a row; `None` for null.
+fn text(column: &ArrayRef, row: usize) -> Result<Option<&str>, Fault> {
+    if column.is_null(row) {
+        return Ok(None);
+    }
+    if let Some(texts) = column.as_string_view_opt() {
+        return Ok(Some(texts.value(row)));
+    }
+    match column.as_binary_view_opt() {
+        Some(bytes) => std::str::from_utf8(bytes.value(row))
+            .map(Some)
+            .map_err(|e| Fault::new(Cause::UnreadableText, e.to_string())),
+        None => Ok(None),
+    }
+}
+
+/// Returns the list in a row; `None` for null.
+fn list(column: &dyn Array, row: usize) -> Option<ArrayRef> {
+    let lists: &ListArray = column.as_list_opt()?;
+    lists.is_valid(row).then(|| lists.value(row))
+}
+
+/// Returns the entries in a row; a null list becomes empty, a null number becomes NaN.
+fn entries(column: &ArrayRef, row: usize) -> Vec<Entry> {
+    let Some(lists) = list(column, row) else {
+        return Vec::new();
+    };
+    (0..lists.len())
+        .map(|i| {
+            let Some(numbers) = list(&lists, i) else {
+                return Entry::new();
+            };
+            if let Some(doubles) = numbers.as_primitive_opt::<Float64Type>() {
+                doubles.iter().map(|v| v.unwrap_or(f64::NAN)).collect()
+            } else if let Some(floats) = numbers.as_primitive_opt::<Float32Type>() {
+                floats
+                    .iter()
+                    .map(|v| v.map_or(f64::NAN, f64::from))
+                    .collect()
+            } else {
+                Entry::new()
+            }
+        })
+        .collect()
+}

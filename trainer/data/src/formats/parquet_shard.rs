@@ -1,0 +1,416 @@
+//! Parquet shards with GRIT's columns and embedded images (notation 5.1).
+
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_schema::{DataType, FieldRef, Schema};
+use espalier_io::storage::ShardFile;
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
+};
+use parquet::file::metadata::RowGroupMetaData;
+
+use crate::formats::parquet_chunks::Chunks;
+use crate::formats::parquet_pages::{self as pages, Bounds, MAX_RATIO, SMALL_GROUP};
+use crate::formats::parquet_records::{ParquetRecords, PictureColumn};
+use crate::records::error::{DataError, Result};
+use crate::records::fault::{Cause, Fault, panic_message};
+
+/// Rows of one Arrow batch.
+const BATCH_ROWS: usize = 512;
+const MAGIC: &[u8; 4] = b"PAR1";
+
+/// Rows and uncompressed bytes of a row group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RowGroup {
+    /// Number of records.
+    pub rows: u64,
+    /// Uncompressed size in bytes.
+    pub bytes: u64,
+}
+
+/// Contents of the footer of a shard.
+#[derive(Debug)]
+pub enum Footer {
+    /// The row groups of the shard.
+    RowGroups(Vec<RowGroup>),
+    /// The file is truncated or not a parquet file.
+    Unreadable(Fault),
+}
+
+/// Reads the footer of a shard and checks its columns.
+///
+/// # Errors
+/// If the file cannot be opened, or lacks columns, or has columns of other types.
+pub fn open(path: &Path) -> Result<Footer> {
+    match builder(path)? {
+        Ok(Opened {
+            builder, length, ..
+        }) => match implausible(builder.metadata().row_groups(), length) {
+            Some(fault) => Ok(Footer::Unreadable(fault)),
+            None => Ok(Footer::RowGroups(
+                builder
+                    .metadata()
+                    .row_groups()
+                    .iter()
+                    .map(|group| RowGroup {
+                        rows: u64::try_from(group.num_rows()).unwrap_or(0),
+                        bytes: u64::try_from(group.total_byte_size()).unwrap_or(0),
+                    })
+                    .collect(),
+            )),
+        },
+        Err(fault) => Ok(Footer::Unreadable(fault)),
+    }
+}
+
+/// Returns a fault if a row group of a file of `length` bytes claims far more than it can contain:
+/// images hardly get smaller by packing, so such a file would only fill the memory; and every record
+/// takes some bytes.
+fn implausible(groups: &[RowGroupMetaData], length: i64) -> Option<Fault> {
+    let fault = |(at, group): (usize, &RowGroupMetaData)| {
+        let unpacked = u64::try_from(group.total_byte_size()).unwrap_or(0);
+        let packed = u64::try_from(group.compressed_size().min(length)).unwrap_or(0);
+        let rows = group.num_rows();
+        let detail = if unpacked > SMALL_GROUP && unpacked / MAX_RATIO > packed {
+            format!("images, found {packed} bytes that claim to be {unpacked} after unpacking")
+        } else if !(0..=length).contains(&rows) {
+            format!("at most a record a byte, found {rows} records in {length} bytes")
+        } else {
+            return None;
+        };
+        Some(Fault::new(
+            Cause::ShardDamaged,
+            format!("row group {at}: expected {detail}"),
+        ))
+    };
+    groups.iter().enumerate().find_map(fault)
+}
+
+/// Calls the library. It panics on some damaged files, for example on levels that are shorter than
+/// their page claims, instead of returning an error; a damaged shard must not end a run.
+fn contained<T>(call: impl FnOnce() -> T) -> Result<T, Fault> {
+    catch_unwind(AssertUnwindSafe(call)).map_err(|panic| {
+        let detail = format!("the reader of parquet failed: {}", panic_message(&*panic));
+        Fault::new(Cause::ShardDamaged, detail)
+    })
+}
+
+/// Loads row group `part` as a whole. What its footer claims of its size may be wrong, so the headers of
+/// its pages are checked before they are unpacked.
+///
+/// # Errors
+/// The fault that breaks all its records.
+pub fn load(path: &Path, part: u32) -> Result<ParquetRecords, Fault> {
+    contained(|| load_group(path, part))?
+}
+
+fn load_group(path: &Path, part: u32) -> Result<ParquetRecords, Fault> {
+    let opened = builder(path).map_err(|e| match e {
+        DataError::Io { reason, .. } => Fault::of_reading(&reason),
+        e => Fault::new(Cause::ShardDamaged, e.to_string()),
+    })??;
+    let (mask, ranges) = opened.needed(part);
+    let Opened {
+        builder,
+        picture,
+        file,
+        length,
+    } = opened;
+    file.prefetch(&ranges).map_err(|e| Fault::of_reading(&e))?;
+    let damaged = |e: &dyn std::fmt::Display| match file.failure() {
+        Some(failure) => Fault::of_reading(&failure),
+        None => Fault::new(Cause::ShardDamaged, e.to_string()),
+    };
+    let group = builder.metadata().row_groups().get(part as usize);
+    let group = group.ok_or_else(|| damaged(&"it has fewer row groups than when it was opened"))?;
+    let rows = usize::try_from(group.num_rows()).unwrap_or(0);
+    pages::check(&file, &ranges, Bounds::of(length as u64)).map_err(|e| damaged(&e))?;
+    let reader = builder
+        .with_row_groups(vec![part as usize])
+        .with_projection(mask)
+        .with_batch_size(BATCH_ROWS)
+        .build()
+        .map_err(|e| damaged(&e))?;
+    let batches: Vec<RecordBatch> = reader
+        .collect::<std::result::Result<_, _>>()
+        .map_err(|e| damaged(&e))?;
+    ParquetRecords::new(&batches, picture, part, rows)
+}
+
+/// Fetches row group `part` of a shard that is in object storage.
+///
+/// # Errors
+/// If storage fails; damaged shards are reported by [`load`].
+pub fn prefetch(path: &Path, part: u32) -> Result<()> {
+    let Ok(opened) = builder(path)? else {
+        return Ok(());
+    };
+    let (_, ranges) = opened.needed(part);
+    opened.file.prefetch(&ranges).map_err(DataError::io(path))
+}
+
+type Builder = ParquetRecordBatchReaderBuilder<Chunks>;
+
+/// A shard whose footer was read and whose columns were checked.
+struct Opened {
+    builder: Builder,
+    picture: PictureColumn,
+    file: Arc<ShardFile>,
+    /// Of the file, in bytes.
+    length: i64,
+}
+
+impl Opened {
+    /// Returns the columns to read, and the ranges of their bytes in row group `part`; neighbouring
+    /// ranges are merged.
+    fn needed(&self, part: u32) -> (ProjectionMask, Vec<Range<u64>>) {
+        let mask = ProjectionMask::columns(
+            self.builder.parquet_schema(),
+            projected(self.builder.schema(), self.picture),
+        );
+        let mut ranges: Vec<Range<u64>> = Vec::new();
+        if let Some(group) = self.builder.metadata().row_groups().get(part as usize) {
+            let columns = group.columns().iter().enumerate();
+            for (_, column) in columns.filter(|(leaf, _)| mask.leaf_included(*leaf)) {
+                let (start, len) = column.byte_range();
+                match ranges.last_mut() {
+                    Some(last) if last.end == start => last.end = last.end.saturating_add(len),
+                    _ => ranges.push(start..start.saturating_add(len)),
+                }
+            }
+        }
+        (mask, ranges)
+    }
+}
+
+/// Creates the reader of a shard with its checked columns; a fault if the file is not a complete
+/// shard.
+fn builder(path: &Path) -> Result<Result<Opened, Fault>> {
+    let file = ShardFile::open(path).map_err(DataError::io(path))?;
+    let length = file.size().map_err(DataError::io(path))?;
+    if let Some(fault) = check_ends(&file).map_err(DataError::io(path))? {
+        return Ok(Err(fault));
+    }
+    // Use the types as stored. Otherwise an Arrow schema in the footer could select any of Arrow's
+    // many representations of the same list or text.
+    let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
+    let chunks = Chunks::new(Arc::clone(&file)).map_err(DataError::io(path))?;
+    let metadata = contained(|| {
+        let stored = ArrowReaderMetadata::load(&chunks, options)?;
+        let schema = Arc::new(with_views(stored.schema()));
+        let options = ArrowReaderOptions::new().with_schema(schema);
+        ArrowReaderMetadata::try_new(Arc::clone(stored.metadata()), options)
+    });
+    let builder = match metadata {
+        Ok(Ok(metadata)) => Builder::new_with_metadata(chunks, metadata),
+        Ok(Err(e)) => match file.failure() {
+            Some(failure) => return Err(DataError::io(path)(failure)),
+            None => return Ok(Err(Fault::new(Cause::ShardDamaged, e.to_string()))),
+        },
+        Err(fault) => return Ok(Err(fault)),
+    };
+    let picture = check_columns(path, builder.schema())?;
+    Ok(Ok(Opened {
+        builder,
+        picture,
+        file,
+        length: length as i64,
+    }))
+}
+
+/// Returns the schema with texts and bytes as views into the pages that contain them: an entry that
+/// many rows repeat takes its bytes once.
+fn with_views(schema: &Schema) -> Schema {
+    let fields: Vec<FieldRef> = schema.fields().iter().map(field_with_views).collect();
+    Schema::new(fields)
+}
+
+fn field_with_views(field: &FieldRef) -> FieldRef {
+    let data_type = match field.data_type() {
+        DataType::Utf8 => DataType::Utf8View,
+        DataType::Binary => DataType::BinaryView,
+        DataType::List(item) => DataType::List(field_with_views(item)),
+        DataType::Struct(fields) => DataType::Struct(fields.iter().map(field_with_views).collect()),
+        other => other.clone(),
+    };
+    Arc::new(field.as_ref().clone().with_data_type(data_type))
+}
+
+/// Checks both ends of the file: a parquet file begins and ends with the same four bytes.
+fn check_ends(file: &ShardFile) -> std::io::Result<Option<Fault>> {
+    let len = file.size()?;
+    if len < 12 {
+        let detail = format!("the file has {len} bytes");
+        return Ok(Some(Fault::new(Cause::ShardEndsEarly, detail)));
+    }
+    let mut ends = [[0_u8; 4]; 2];
+    file.read_exact_at(&mut ends[0], 0)?;
+    file.read_exact_at(&mut ends[1], len - 4)?;
+    Ok(if ends[0] != *MAGIC {
+        Some(Fault::new(
+            Cause::ShardDamaged,
+            "expected a parquet file, which begins with PAR1",
+        ))
+    } else if ends[1] != *MAGIC {
+        let detail = format!("the file ends after {len} bytes, without a footer");
+        Some(Fault::new(Cause::ShardEndsEarly, detail))
+    } else {
+        None
+    })
+}
+
+fn is_text(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::Utf8View | DataType::BinaryView)
+}
+
+fn is_boxes(data_type: &DataType) -> bool {
+    let inner = |t: &DataType| match t {
+        DataType::List(field) => Some(field.data_type().clone()),
+        _ => None,
+    };
+    matches!(
+        inner(data_type).and_then(|t| inner(&t)),
+        Some(DataType::Float64 | DataType::Float32)
+    )
+}
+
+/// Returns the type of a column, if the schema has it.
+fn column<'a>(schema: &'a Schema, name: &str) -> Option<&'a DataType> {
+    schema
+        .field_with_name(name)
+        .ok()
+        .map(arrow_schema::Field::data_type)
+}
+
+/// Checks that the required columns exist with readable types. `key` and `synsets` may be absent;
+/// other columns are not read.
+fn check_columns(path: &Path, schema: &Schema) -> Result<PictureColumn> {
+    check_presence(path, schema)?;
+    check_types(path, schema)?;
+    picture_column(path, schema)
+}
+
+fn check_presence(path: &Path, schema: &Schema) -> Result<()> {
+    let mut missing: Vec<String> = ["caption", "noun_chunks", "ref_exps"]
+        .into_iter()
+        .filter(|name| column(schema, name).is_none())
+        .map(String::from)
+        .collect();
+    if column(schema, "image").or(column(schema, "jpg")).is_none() {
+        missing.insert(0, "image".to_owned());
+    }
+    if missing.is_empty() {
+        return Ok(());
+    }
+    Err(DataError::Columns {
+        file: PathBuf::from(path),
+        expected: ["image (or jpg)", "caption", "noun_chunks", "ref_exps"]
+            .map(String::from)
+            .to_vec(),
+        missing,
+        found: schema
+            .fields()
+            .iter()
+            .map(|field| field.name().clone())
+            .collect(),
+    })
+}
+
+fn wrong_type(path: &Path, name: &str, expected: &str, found: &DataType) -> DataError {
+    DataError::ColumnType {
+        file: PathBuf::from(path),
+        column: name.to_owned(),
+        expected: expected.to_owned(),
+        found: found.to_string(),
+    }
+}
+
+/// Checks the types of all columns but the image's.
+fn check_types(path: &Path, schema: &Schema) -> Result<()> {
+    let check =
+        |name: &str, expected: &str, fits: &dyn Fn(&DataType) -> bool| match column(schema, name) {
+            Some(data_type) if !fits(data_type) => Err(wrong_type(path, name, expected, data_type)),
+            _ => Ok(()),
+        };
+    check("caption", "text", &is_text)?;
+    check(
+        "noun_chunks",
+        "a list of lists of floating-point numbers",
+        &is_boxes,
+    )?;
+    check(
+        "ref_exps",
+        "a list of lists of floating-point numbers",
+        &is_boxes,
+    )?;
+    check("key", "text or an integer", &|t| {
+        is_text(t) || matches!(t, DataType::Int64 | DataType::Int32)
+    })?;
+    check(
+        "synsets",
+        "a list of texts",
+        &|t| matches!(t, DataType::List(field) if is_text(field.data_type())),
+    )
+}
+
+/// Returns the column of the image after checking its type.
+fn picture_column(path: &Path, schema: &Schema) -> Result<PictureColumn> {
+    let (name, data_type) = match (column(schema, "image"), column(schema, "jpg")) {
+        (Some(image), _) => ("image", image),
+        (None, Some(jpg)) => ("jpg", jpg),
+        // Excluded by the check of presence.
+        (None, None) => ("image", &DataType::Null),
+    };
+    match data_type {
+        DataType::BinaryView => Ok(PictureColumn::Plain(name)),
+        DataType::Struct(fields)
+            if name == "image"
+                && fields
+                    .iter()
+                    .any(|f| f.name() == "bytes" && *f.data_type() == DataType::BinaryView) =>
+        {
+            Ok(PictureColumn::Struct)
+        }
+        other => Err(wrong_type(
+            path,
+            name,
+            "binary, or a struct with binary bytes",
+            other,
+        )),
+    }
+}
+
+/// Returns the columns to read, as parquet's dotted paths.
+fn projected(schema: &Schema, picture: PictureColumn) -> Vec<&'static str> {
+    let picture = match picture {
+        PictureColumn::Struct => "image.bytes",
+        PictureColumn::Plain(name) => name,
+    };
+    ["key", "caption", "noun_chunks", "ref_exps", "synsets"]
+        .into_iter()
+        .filter(|name| schema.field_with_name(name).is_ok())
+        .chain([picture])
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_of_the_library_is_a_damaged_shard() {
+        let fault = contained(|| -> u8 { panic!("levels are too short") });
+        let fault = fault.unwrap_err();
+        assert_eq!(fault.cause, Cause::ShardDamaged);
+        assert_eq!(
+            fault.detail,
+            "the reader of parquet failed: levels are too short"
+        );
+        assert_eq!(contained(|| 7), Ok(7));
+    }
+}

@@ -1,0 +1,126 @@
+//! Locations of the images that an index file names.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use crate::formats::folders::is_picture;
+use crate::formats::open_images::files;
+use crate::records::error::Result;
+
+/// Image files below given folders, by name and by number.
+#[derive(Clone, Debug, Default)]
+pub struct PictureIndex {
+    names: HashMap<String, Vec<PathBuf>>,
+    numbers: HashMap<u64, PathBuf>,
+    count: usize,
+}
+
+/// Returns the integer value of the last run of digits of a name (notation 5.4).
+#[must_use]
+pub fn last_number(name: &str) -> Option<u64> {
+    let end = name.rfind(|c: char| c.is_ascii_digit())? + 1;
+    let start = name[..end]
+        .rfind(|c: char| !c.is_ascii_digit())
+        .map_or(0, |at| {
+            at + name[at..].chars().next().map_or(1, char::len_utf8)
+        });
+    name[start..end].parse().ok()
+}
+
+fn base(name: &str) -> &str {
+    name.rsplit(['/', '\\']).next().unwrap_or(name)
+}
+
+impl PictureIndex {
+    /// Indexes the given folders recursively.
+    ///
+    /// # Errors
+    /// If a folder cannot be read.
+    pub fn of(folders: &[PathBuf]) -> Result<Self> {
+        let mut index = Self::default();
+        for folder in folders {
+            for path in files(folder)?.into_iter().filter(|p| is_picture(p)) {
+                let Some(name) = path.file_name().map(|n| n.to_string_lossy().into_owned()) else {
+                    continue;
+                };
+                let stem = name
+                    .rsplit_once('.')
+                    .map_or(name.as_str(), |(stem, _)| stem);
+                if let Some(number) = last_number(stem) {
+                    index.numbers.entry(number).or_insert_with(|| path.clone());
+                }
+                index.names.entry(name).or_default().push(path);
+                index.count += 1;
+            }
+        }
+        Ok(index)
+    }
+
+    /// Returns the number of images.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Returns whether there are no images.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Returns the image with this name. If there are several, returns the one whose folders match
+    /// those in the name, or else the first.
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<&Path> {
+        let all = self.names.get(base(name))?;
+        let same_folder = all.iter().find(|path| path.ends_with(name));
+        same_folder.or(all.first()).map(PathBuf::as_path)
+    }
+
+    /// Returns the image whose name without extension ends in this number.
+    #[must_use]
+    pub fn with_number(&self, number: u64) -> Option<&Path> {
+        self.numbers.get(&number).map(PathBuf::as_path)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_run_of_digits_is_the_number() {
+        assert_eq!(last_number("COCO_val2014_000000391895"), Some(391_895));
+        assert_eq!(last_number("000000000042"), Some(42));
+        assert_eq!(last_number("a7b"), Some(7));
+        assert_eq!(last_number("é12"), Some(12));
+        assert_eq!(last_number("none"), None);
+    }
+
+    #[test]
+    fn images_are_found_by_name_folder_and_number() {
+        let dir = tempfile::tempdir().unwrap();
+        for name in ["a/x_0007.jpg", "b/x_0007.jpg", "b/y.PNG", "b/note.txt"] {
+            let path = dir.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "x").unwrap();
+        }
+        let index = PictureIndex::of(&[dir.path().to_owned()]).unwrap();
+        assert_eq!(index.len(), 3);
+        assert!(
+            index
+                .find("b/x_0007.jpg")
+                .unwrap()
+                .ends_with("b/x_0007.jpg")
+        );
+        assert!(
+            index
+                .find("elsewhere/x_0007.jpg")
+                .unwrap()
+                .ends_with("a/x_0007.jpg")
+        );
+        assert!(index.find("y.PNG").is_some() && index.find("note.txt").is_none());
+        assert!(index.with_number(7).is_some() && index.with_number(8).is_none());
+    }
+}

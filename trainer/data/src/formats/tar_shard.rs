@@ -1,0 +1,393 @@
+//! Tar shards: img2dataset's and prepared ones, recognised by their members (notation 5.1, 5.2).
+
+use std::path::{Path, PathBuf};
+
+use espalier_io::storage::ShardFile;
+use serde_json::Value;
+
+use crate::formats::tar_index::{self, MemberGroup};
+use crate::records::boxes::{
+    BoxTally, Entry, GroundedBox, MAX_ENTRIES, Origin, Region, check_lengths, ground,
+};
+use crate::records::error::{DataError, Result};
+use crate::records::fault::{Broken, Cause, Fault};
+use crate::records::picture::{ByteRange, Picture};
+use crate::records::source::{Record, Records};
+
+/// Image extensions in img2dataset's layout.
+const PICTURES: [&str; 6] = ["jpg", "jpeg", "png", "webp", "bmp", "gif"];
+const EXPECTED: &str = "<key>.jpg|.png|.webp, <key>.json, <key>.txt (img2dataset) or <key>.child.jpg, \
+                      <key>.child.txt, <key>.numparents.txt, <key>.parent000.jpg (prepared)";
+/// Most characters of a value that a message shows.
+const MAX_SHOWN: usize = 60;
+const REQUIRED_KEYS: [&str; 2] = ["noun_chunks", "ref_exps"];
+/// Most crops of a prepared record: its noun chunks and referring expressions.
+const MAX_CROPS: usize = 2 * MAX_ENTRIES;
+/// Number of records inspected before a shard is reported to lack keys.
+const INSPECTED_RECORDS: usize = 8;
+
+/// The two layouts of tar shards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TarLayout {
+    /// `<key>.jpg`, `<key>.txt`, `<key>.json`: boxes by coordinates.
+    Raw,
+    /// `<key>.child.jpg`, …, `<key>.parent000.jpg`, …: boxes as crops.
+    Prepared,
+}
+
+impl TarLayout {
+    fn of(group: &MemberGroup) -> Option<Self> {
+        if group.has("numparents.txt") || group.members.iter().any(|(e, _)| e.starts_with("child."))
+        {
+            Some(Self::Prepared)
+        } else {
+            picture_of(group).and(group.get("json")).map(|_| Self::Raw)
+        }
+    }
+}
+
+/// Returns the image of a record.
+pub(super) fn picture_of(group: &MemberGroup) -> Option<&ByteRange> {
+    PICTURES.iter().find_map(|extension| group.get(extension))
+}
+
+/// A tar shard with the offsets of its members; contents are read on demand.
+pub struct TarShard {
+    layout: TarLayout,
+    groups: Vec<MemberGroup>,
+    /// The record at which the file was truncated, counted as one additional record.
+    tail: Option<Broken>,
+}
+
+impl TarShard {
+    /// Indexes a tar by its headers.
+    ///
+    /// # Errors
+    /// If the file cannot be opened, or is complete and matches no known layout.
+    pub fn open(path: &Path) -> Result<Self> {
+        let file = ShardFile::open(path).map_err(DataError::io(path))?;
+        let index = tar_index::index(&file).map_err(DataError::io(path))?;
+        let mut groups = index.groups;
+        let Some(layout) = groups.iter().find_map(TarLayout::of) else {
+            if index.truncation.is_none() && !groups.is_empty() {
+                return Err(unknown_layout(path, &groups));
+            }
+            // No complete record: one broken record, or an empty archive.
+            let key = index.truncated_key.unwrap_or_else(|| "first".to_owned());
+            let tail = index.truncation.map(|fault| fault.of(key));
+            return Ok(Self {
+                layout: TarLayout::Raw,
+                groups: Vec::new(),
+                tail,
+            });
+        };
+        if layout == TarLayout::Raw {
+            check_keys(path, &groups)?;
+            if let Some(failure) = file.failure() {
+                return Err(DataError::io(path)(failure));
+            }
+        }
+        let tail = index.truncation.map(|fault| {
+            let last_is_complete = groups.last().is_some_and(|last| {
+                index.truncated_key.as_deref() != Some(&last.key)
+                    && is_complete(layout, last, &groups[0])
+            });
+            let key = match groups.last() {
+                Some(last) if last_is_complete => index
+                    .truncated_key
+                    .unwrap_or_else(|| format!("after {}", last.key)),
+                _ => groups
+                    .pop()
+                    .map_or_else(|| "first".to_owned(), |last| last.key),
+            };
+            fault.of(key)
+        });
+        Ok(Self {
+            layout,
+            groups,
+            tail,
+        })
+    }
+
+    /// Fetches a tar that is in object storage.
+    ///
+    /// # Errors
+    /// If storage fails.
+    pub fn prefetch(path: &Path) -> Result<()> {
+        let fetch = || {
+            let file = ShardFile::open(path)?;
+            file.prefetch(std::slice::from_ref(&(0..file.size()?)))
+        };
+        fetch().map_err(DataError::io(path))
+    }
+
+    /// Returns the number of records; a truncation counts as one broken record.
+    #[must_use]
+    pub fn records(&self) -> usize {
+        self.groups.len() + usize::from(self.tail.is_some())
+    }
+
+    /// Returns the number of complete records.
+    #[must_use]
+    pub fn complete_records(&self) -> usize {
+        self.groups.len()
+    }
+
+    /// Returns the fault at the end of the shard, if there is one.
+    #[must_use]
+    pub fn tail(&self) -> Option<&Broken> {
+        self.tail.as_ref()
+    }
+}
+
+impl Records for TarShard {
+    fn read(&self, row: usize) -> Result<Record, Broken> {
+        let Some(group) = self.groups.get(row) else {
+            return Err(self.tail.clone().unwrap_or_else(|| {
+                Fault::new(Cause::ShardDamaged, "the shard changed while it was read")
+                    .of(row.to_string())
+            }));
+        };
+        let record = match self.layout {
+            TarLayout::Raw => read_raw(group),
+            TarLayout::Prepared => read_prepared(group),
+        };
+        record.map_err(|fault| fault.of(group.key.clone()))
+    }
+}
+
+/// Returns whether the last group before a truncation is complete: it has the same kinds of members
+/// as the first record of the shard, or all the crops that it announces.
+fn is_complete(layout: TarLayout, last: &MemberGroup, first: &MemberGroup) -> bool {
+    match layout {
+        TarLayout::Raw => {
+            picture_of(last).is_some()
+                && last.has("json")
+                && (first.key == last.key
+                    || ["txt", "json"].iter().all(|e| last.has(e) || !first.has(e)))
+        }
+        TarLayout::Prepared => {
+            last.has("child.jpg")
+                && last.has("child.txt")
+                && count_of(last).is_ok_and(|n| {
+                    (0..n).all(|i| {
+                        last.has(&format!("parent{i:03}.jpg"))
+                            && last.has(&format!("parent{i:03}.txt"))
+                    })
+                })
+        }
+    }
+}
+
+fn unknown_layout(path: &Path, groups: &[MemberGroup]) -> DataError {
+    let names: Vec<String> = groups
+        .iter()
+        .flat_map(|group| {
+            group
+                .members
+                .iter()
+                .map(move |(e, _)| format!("{}.{e}", group.key))
+        })
+        .take(6)
+        .collect();
+    DataError::Members {
+        file: PathBuf::from(path),
+        expected: EXPECTED.to_owned(),
+        found: names.join(", "),
+    }
+}
+
+/// Checks the `.json` of the first records. If none of them has the keys of boxes, the whole shard
+/// is unusable, not a single record.
+fn check_keys(path: &Path, groups: &[MemberGroup]) -> Result<()> {
+    let mut error = None;
+    for group in groups
+        .iter()
+        .filter(|group| group.has("json"))
+        .take(INSPECTED_RECORDS)
+    {
+        let Ok(Value::Object(json)) = json_of(group) else {
+            continue;
+        };
+        let missing: Vec<String> = REQUIRED_KEYS
+            .iter()
+            .filter(|k| !json.contains_key(**k))
+            .map(|k| (*k).into())
+            .collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        error.get_or_insert_with(|| DataError::JsonKeys {
+            file: PathBuf::from(path),
+            record: group.key.clone(),
+            expected: REQUIRED_KEYS.map(String::from).to_vec(),
+            missing,
+            found: json.keys().cloned().collect(),
+        });
+    }
+    error.map_or(Ok(()), Err)
+}
+
+fn missing(extension: &str) -> Fault {
+    Fault::new(Cause::MissingMember, format!(".{extension}"))
+}
+
+fn text_of(range: &ByteRange, extension: &str) -> Result<String, Fault> {
+    String::from_utf8(range.read()?)
+        .map_err(|e| Fault::new(Cause::UnreadableText, format!(".{extension}: {e}")))
+}
+
+fn json_of(group: &MemberGroup) -> Result<Value, Fault> {
+    let bytes = group.get("json").ok_or_else(|| missing("json"))?.read()?;
+    serde_json::from_slice(&bytes)
+        .map_err(|e| Fault::new(Cause::UnreadableMetadata, format!(".json: {e}")))
+}
+
+fn not_blank(caption: String) -> Result<String, Fault> {
+    if caption.trim().is_empty() {
+        return Err(Fault::new(Cause::MissingCaption, "the caption is blank"));
+    }
+    Ok(caption)
+}
+
+fn read_raw(group: &MemberGroup) -> Result<Record, Fault> {
+    let picture = picture_of(group)
+        .ok_or_else(|| Fault::new(Cause::MissingPicture, "no .jpg, .png or .webp member"))?;
+    let json = json_of(group)?;
+    // Offsets refer to the caption in the .json; the .txt holds the same text.
+    let caption = match json.get("caption") {
+        Some(Value::String(caption)) => caption.clone(),
+        _ => match group.get("txt") {
+            Some(text) => text_of(text, "txt")?,
+            None => {
+                let detail = "neither a caption in the .json nor a .txt member";
+                return Err(Fault::new(Cause::MissingCaption, detail));
+            }
+        },
+    };
+    let caption = not_blank(caption)?;
+    let noun_chunks = entries(&json, "noun_chunks")?;
+    let ref_exps = entries(&json, "ref_exps")?;
+    let synsets = strings(&json, "synsets")?;
+    check_lengths(&caption, &noun_chunks, &ref_exps)?;
+    let (boxes, tally) = ground(&caption, &noun_chunks, &ref_exps, &synsets);
+    Ok(Record {
+        key: group.key.clone(),
+        picture: Picture::ByteRange(picture.clone()),
+        caption,
+        boxes,
+        synsets,
+        chain: None,
+        tally,
+    })
+}
+
+fn wrong(key: &str, expected: &str, found: &Value) -> Fault {
+    let mut found = found.to_string();
+    if let Some((end, _)) = found.char_indices().nth(MAX_SHOWN) {
+        found.truncate(end);
+    }
+    Fault::new(
+        Cause::UnreadableMetadata,
+        format!("{key}: expected {expected}, found {found}"),
+    )
+}
+
+/// Returns the value of a key; some exporters write nested lists as JSON strings.
+fn nested(json: &Value, key: &str) -> Result<Value, Fault> {
+    match json.get(key) {
+        Some(Value::String(text)) => {
+            serde_json::from_str(text).map_err(|_| wrong(key, "a list", &json[key]))
+        }
+        Some(value) => Ok(value.clone()),
+        None => Ok(Value::Null),
+    }
+}
+
+fn entries(json: &Value, key: &str) -> Result<Vec<Entry>, Fault> {
+    const EXPECTED: &str = "a list of lists of numbers";
+    let value = nested(json, key)?;
+    let Value::Array(lists) = &value else {
+        return if value.is_null() {
+            Ok(Vec::new())
+        } else {
+            Err(wrong(key, EXPECTED, &value))
+        };
+    };
+    let number = |v: &Value| match v {
+        Value::Null => Some(f64::NAN),
+        _ => v.as_f64(),
+    };
+    lists
+        .iter()
+        .map(|list| {
+            list.as_array()?
+                .iter()
+                .map(number)
+                .collect::<Option<Entry>>()
+        })
+        .collect::<Option<Vec<Entry>>>()
+        .ok_or_else(|| wrong(key, EXPECTED, &value))
+}
+
+fn strings(json: &Value, key: &str) -> Result<Vec<String>, Fault> {
+    const EXPECTED: &str = "a list of texts";
+    let value = nested(json, key)?;
+    let Value::Array(items) = &value else {
+        return if value.is_null() {
+            Ok(Vec::new())
+        } else {
+            Err(wrong(key, EXPECTED, &value))
+        };
+    };
+    items
+        .iter()
+        .map(|item| item.as_str().map(String::from))
+        .collect::<Option<Vec<String>>>()
+        .ok_or_else(|| wrong(key, EXPECTED, &value))
+}
+
+/// Returns the number of crops that a prepared record announces.
+fn count_of(group: &MemberGroup) -> Result<usize, Fault> {
+    const NAME: &str = "numparents.txt";
+    let text = text_of(group.get(NAME).ok_or_else(|| missing(NAME))?, NAME)?;
+    let count = text.trim().parse().ok().filter(|n| *n <= MAX_CROPS);
+    count.ok_or_else(|| {
+        let found: String = text.trim().chars().take(MAX_SHOWN).collect();
+        let detail = format!(".{NAME}: expected a number up to {MAX_CROPS}, found '{found}'");
+        Fault::new(Cause::UnreadableMetadata, detail)
+    })
+}
+
+fn read_prepared(group: &MemberGroup) -> Result<Record, Fault> {
+    let member = |extension: &str| group.get(extension).ok_or_else(|| missing(extension));
+    let picture = member("child.jpg")?.clone();
+    let caption = not_blank(text_of(member("child.txt")?, "child.txt")?)?;
+    let mut tally = BoxTally::default();
+    let mut boxes = Vec::new();
+    for i in 0..count_of(group)? {
+        let (crop, text) = (format!("parent{i:03}.jpg"), format!("parent{i:03}.txt"));
+        let crop = member(&crop)?.clone();
+        let phrase = text_of(member(&text)?, &text)?;
+        tally.prepared += 1;
+        if phrase.trim().is_empty() {
+            tally.blank_phrase += 1;
+            continue;
+        }
+        boxes.push(GroundedBox {
+            phrase,
+            region: Region::Crop(Picture::ByteRange(crop)),
+            origin: Origin::Prepared,
+            synset: None,
+        });
+    }
+    Ok(Record {
+        key: group.key.clone(),
+        picture: Picture::ByteRange(picture),
+        caption,
+        boxes,
+        synsets: Vec::new(),
+        chain: None,
+        tally,
+    })
+}

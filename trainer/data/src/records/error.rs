@@ -1,0 +1,319 @@
+//! Typed errors of the data side: what was expected, what was found, where, and how to fix it.
+
+use std::io::ErrorKind;
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+use crate::records::fault::{Broken, BrokenCounts, Cause};
+
+/// Result with [`DataError`].
+pub type Result<T, E = DataError> = std::result::Result<T, E>;
+
+/// Errors that stop the whole data pipeline.
+///
+/// A single unreadable record is not such an error: it is a
+/// [`Fault`](crate::records::fault::Fault), which is skipped and counted.
+/// [`DataError::exit_code`] returns the exit code of the command.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum DataError {
+    /// A path that does not exist.
+    #[error(
+        "no such file or folder: {}; expected .parquet or .tar shards, a folder of them, or a glob \
+         such as 'data/*.parquet'", path.display()
+    )]
+    NoSuchPath {
+        /// The path as given.
+        path: PathBuf,
+    },
+
+    /// A file whose extension is not that of a shard.
+    #[error("{}: expected a .parquet or .tar shard, found {found}", path.display())]
+    UnknownKind {
+        /// The path as given.
+        path: PathBuf,
+        /// The extension, or a note that there is none.
+        found: String,
+    },
+
+    /// A folder or glob without a shard, or an empty list of paths.
+    #[error("{place}: expected .parquet or .tar shards, found {found}")]
+    NothingFound {
+        /// The folder or glob as given.
+        place: String,
+        /// What was found instead.
+        found: String,
+    },
+
+    /// An invalid glob.
+    #[error("glob '{pattern}': {reason}")]
+    Pattern {
+        /// The glob as given.
+        pattern: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+
+    /// An address in object storage that cannot be used.
+    #[error("{0}")]
+    Address(String),
+
+    /// A benchmark file with an unexpected layout, or a folder that lacks the file.
+    #[error("{place}: expected {expected}; found {found}")]
+    Layout {
+        /// The file or folder.
+        place: String,
+        /// The expected layout.
+        expected: String,
+        /// What was found instead.
+        found: String,
+    },
+
+    /// A parquet shard that lacks required columns.
+    #[error(
+        "{}: missing column {}; expected columns {}; found columns {}",
+        file.display(), missing.join(", "), expected.join(", "), found.join(", ")
+    )]
+    Columns {
+        /// The shard.
+        file: PathBuf,
+        /// Required columns.
+        expected: Vec<String>,
+        /// Required columns that are missing.
+        missing: Vec<String>,
+        /// Columns of the shard.
+        found: Vec<String>,
+    },
+
+    /// A parquet column with an unsupported type.
+    #[error("{}: column {column}: expected {expected}, found {found}", file.display())]
+    ColumnType {
+        /// The shard.
+        file: PathBuf,
+        /// Name of the column.
+        column: String,
+        /// Types that can be read.
+        expected: String,
+        /// The type found.
+        found: String,
+    },
+
+    /// A tar shard whose members match no known layout.
+    #[error("{}: expected members {expected}; found {found}", file.display())]
+    Members {
+        /// The shard.
+        file: PathBuf,
+        /// Members of the known layouts.
+        expected: String,
+        /// Members of its first records.
+        found: String,
+    },
+
+    /// A tar shard whose `.json` members lack required keys.
+    #[error(
+        "{}: the .json of {record} lacks {}; expected keys {}; found keys {}",
+        file.display(), missing.join(", "), expected.join(", "), found.join(", ")
+    )]
+    JsonKeys {
+        /// The shard.
+        file: PathBuf,
+        /// Key of the inspected record.
+        record: String,
+        /// Required keys of the `.json`.
+        expected: Vec<String>,
+        /// Required keys that are missing.
+        missing: Vec<String>,
+        /// Keys of the `.json`.
+        found: Vec<String>,
+    },
+
+    /// Shards without any complete record.
+    #[error(
+        "expected at least one complete record, found none in {}{detail}", places.join(", ")
+    )]
+    NoRecords {
+        /// The shards, or the first of many.
+        places: Vec<String>,
+        /// The reason, where it is known.
+        detail: String,
+    },
+
+    /// Fewer usable records than one batch needs.
+    #[error(
+        "expected at least {batch_size} usable records (one batch), found {usable} in {} records; \
+         lower --batch-size or add data\n{counts}", counts.seen
+    )]
+    TooFewUsable {
+        /// Usable records found.
+        usable: u64,
+        /// Records that a batch needs.
+        batch_size: usize,
+        /// Counts of skipped records by cause.
+        counts: Box<BrokenCounts>,
+    },
+
+    /// Fewer units than lanes.
+    #[error(
+        "expected at least one row group or tar for each of {lanes} lanes, found {units}; lower \
+         --lanes, or split the data into more shards"
+    )]
+    TooFewUnits {
+        /// Units of the dataset.
+        units: usize,
+        /// Lanes of the run.
+        lanes: usize,
+    },
+
+    /// More broken records than allowed.
+    #[error(
+        "{} of {} records are broken ({:.2} %), more than the {:.2} % of --max-broken\n{counts}",
+        counts.broken(), counts.seen, 100.0 * counts.fraction(), 100.0 * limit
+    )]
+    TooManyBroken {
+        /// Allowed fraction.
+        limit: f64,
+        /// Counts of skipped records by cause.
+        counts: Box<BrokenCounts>,
+    },
+
+    /// An invalid setting of the batcher.
+    #[error("{field} must be {expected}, found {found}")]
+    Setting {
+        /// Name of the setting.
+        field: &'static str,
+        /// Allowed values.
+        expected: &'static str,
+        /// The given value.
+        found: String,
+    },
+
+    /// A position beyond the end of the data, for example after the shards changed.
+    #[error(
+        "the run stopped at record {index} of epoch {epoch}, but the data contains {records} records; \
+         resume with the data that the run was started with"
+    )]
+    Position {
+        /// Epoch to continue in.
+        epoch: u64,
+        /// Record of that epoch.
+        index: u64,
+        /// Records in the data.
+        records: u64,
+    },
+
+    /// A folder of prepared shards that is not complete.
+    #[error("{}: {reason}", folder.display())]
+    Incomplete {
+        /// The folder.
+        folder: PathBuf,
+        /// What is missing and how to get it.
+        reason: String,
+    },
+
+    /// An output folder that was started with different input.
+    #[error("{}: {reason}", folder.display())]
+    OtherOutput {
+        /// The output folder.
+        folder: PathBuf,
+        /// The mismatch and how to resolve it.
+        reason: String,
+    },
+
+    /// A file that cannot be read or written.
+    #[error("{}: {reason}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// The system error; part of the message, so no further cause.
+        reason: std::io::Error,
+    },
+
+    /// Object storage that failed while records were read.
+    #[error("{file}: {reason}")]
+    Storage {
+        /// The shard.
+        file: String,
+        /// What failed, and what to do.
+        reason: String,
+    },
+
+    /// A failed worker thread.
+    #[error("a data worker failed: {0}")]
+    Worker(String),
+}
+
+impl DataError {
+    /// Returns 1 for run-time failures, 2 for unusable data or settings.
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            // What is not a file, or not text, is bad data; all other system errors are failures.
+            Self::Io { reason, .. } => match reason.kind() {
+                ErrorKind::InvalidInput | ErrorKind::InvalidData | ErrorKind::FileTooLarge => 2,
+                _ => 1,
+            },
+            Self::Worker(_) | Self::Storage { .. } => 1,
+            _ => 2,
+        }
+    }
+
+    /// Creates [`DataError::Layout`] for a path.
+    pub(crate) fn layout(
+        place: &std::path::Path,
+        expected: impl Into<String>,
+        found: impl Into<String>,
+    ) -> Self {
+        Self::Layout {
+            place: place.display().to_string(),
+            expected: expected.into(),
+            found: found.into(),
+        }
+    }
+
+    /// Checks that no record was skipped because storage failed: it may be good, and a run that skips
+    /// it would depend on the network.
+    ///
+    /// # Errors
+    /// [`DataError::Storage`].
+    pub fn check_storage(counts: &BrokenCounts) -> Result<()> {
+        match counts.by_cause.get(&Cause::StorageFailed) {
+            None => Ok(()),
+            Some(failed) => Err(Self::Storage {
+                file: failed.example.file.clone(),
+                reason: failed.example.detail.clone(),
+            }),
+        }
+    }
+
+    /// As [`check_storage`](Self::check_storage), for one record of the shard `file`.
+    ///
+    /// # Errors
+    /// [`DataError::Storage`].
+    pub fn check_record(file: &str, broken: &Broken) -> Result<()> {
+        if broken.fault.cause != Cause::StorageFailed {
+            return Ok(());
+        }
+        Err(Self::Storage {
+            file: file.to_owned(),
+            reason: broken.fault.detail.clone(),
+        })
+    }
+
+    /// Returns a closure for `map_err` that creates [`DataError::Io`].
+    pub(crate) fn io(path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.into();
+        move |reason| Self::Io { path, reason }
+    }
+}
+
+/// Returns up to three names of a list, and how many more there are.
+pub(crate) fn first_names<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> Vec<String> {
+    const MOST: usize = 3;
+    let more = names.len().saturating_sub(MOST);
+    let mut first: Vec<String> = names.take(MOST).map(str::to_owned).collect();
+    if more > 0 {
+        first.push(format!("and {more} more"));
+    }
+    first
+}

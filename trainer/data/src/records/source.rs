@@ -1,0 +1,135 @@
+//! Dataset interface: units of records that can be loaded one by one, in any order.
+
+use sha2::{Digest, Sha256};
+
+use crate::records::boxes::{BoxTally, GroundedBox};
+use crate::records::fault::Broken;
+use crate::records::lineage::TextChain;
+use crate::records::picture::Picture;
+
+/// A part of a dataset that is loaded as a whole: a row group of a parquet shard, or a tar.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unit {
+    /// Index of the shard.
+    pub shard: u32,
+    /// Index of the part within the shard.
+    pub part: u32,
+    /// Number of records, broken ones included.
+    pub records: u32,
+    /// Bytes that the unit takes in memory once loaded.
+    pub bytes: u64,
+}
+
+/// A dataset with known units whose records have not been read yet.
+pub trait Dataset: Send + Sync {
+    /// Returns all units, in file order.
+    fn units(&self) -> &[Unit];
+
+    /// Returns the name of a shard for reports, as the user gave it.
+    fn shard_name(&self, shard: u32) -> &str;
+
+    /// Loads a unit by its index.
+    ///
+    /// # Errors
+    /// The fault that breaks every record of the unit.
+    fn load(&self, unit: usize) -> Result<Box<dyn Records>, Broken>;
+
+    /// Fetches a unit that will be loaded soon, where it is not on this machine.
+    fn prefetch(&self, _unit: usize) {}
+
+    /// Returns how many times an epoch takes each record of a unit, on average; finite and above 0.
+    fn weight(&self, _unit: usize) -> f64 {
+        1.0
+    }
+
+    /// Returns the number of records, broken ones included.
+    fn records(&self) -> u64 {
+        self.units()
+            .iter()
+            .map(|unit| u64::from(unit.records))
+            .sum()
+    }
+
+    /// Returns the SHA-256 over the names of the shards and the sizes of their units, in hex. It is
+    /// equal exactly when a [`Position`](crate::records::order::Position) means the same
+    /// record in both datasets.
+    fn fingerprint(&self) -> String {
+        let mut hash = Sha256::new();
+        for (at, unit) in self.units().iter().enumerate() {
+            let weight = self.weight(at);
+            if weight != 1.0 {
+                hash.update(weight.to_le_bytes());
+            }
+            let name = self.shard_name(unit.shard);
+            // The folder may differ between machines; the file name may not.
+            let base = name.rsplit(['/', '\\']).next().unwrap_or(name);
+            hash.update((base.len() as u64).to_le_bytes());
+            hash.update(base.as_bytes());
+            hash.update(unit.part.to_le_bytes());
+            hash.update(unit.records.to_le_bytes());
+            hash.update(unit.bytes.to_le_bytes());
+        }
+        hash.finalize()
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect()
+    }
+}
+
+/// The records of a loaded unit.
+pub trait Records: Send + Sync {
+    /// Reads record `row`, without decoding its images.
+    ///
+    /// # Errors
+    /// Why it cannot be used.
+    fn read(&self, row: usize) -> Result<Record, Broken>;
+}
+
+/// One image-text-box record.
+#[derive(Clone, Debug)]
+pub struct Record {
+    /// Its key in the dataset.
+    pub key: String,
+    /// The whole image, if the dataset has images.
+    pub picture: Picture,
+    /// The caption, not blank.
+    pub caption: String,
+    /// Boxes with a phrase, noun chunks first; not yet filtered by size.
+    pub boxes: Vec<GroundedBox>,
+    /// Labels of the boxed objects, as stored.
+    pub synsets: Vec<String>,
+    /// Texts from general to specific with their negatives, where the dataset has them.
+    pub chain: Option<TextChain>,
+    /// Counts from converting the stored entries to [`Record::boxes`].
+    pub tally: BoxTally,
+}
+
+impl Record {
+    /// Creates a record of an image with at most one label and no boxes.
+    pub fn labelled(
+        key: String,
+        picture: Picture,
+        label: Option<String>,
+        caption: impl Into<String>,
+    ) -> Self {
+        Self {
+            key,
+            picture,
+            caption: caption.into(),
+            boxes: Vec::new(),
+            synsets: label.into_iter().collect(),
+            chain: None,
+            tally: BoxTally::default(),
+        }
+    }
+
+    /// Creates a record that consists of a chain of texts only.
+    #[must_use]
+    pub fn of_chain(key: String, chain: TextChain) -> Self {
+        let last = chain.positives.last().cloned().unwrap_or_default();
+        Self {
+            chain: Some(chain),
+            ..Self::labelled(key, Picture::None, None, last)
+        }
+    }
+}

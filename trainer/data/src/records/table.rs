@@ -1,0 +1,93 @@
+//! A dataset of numbered records: rows of an index file, images of one array, files of a list.
+//! Loading a unit costs nothing, since each record is read separately.
+
+use std::sync::Arc;
+
+use crate::records::fault::Broken;
+use crate::records::source::{Dataset, Record, Records, Unit};
+
+/// Records that are shuffled and counted as one unit.
+const RECORDS: usize = 1024;
+
+/// Numbered records with a common name.
+pub struct Table {
+    name: String,
+    records: Arc<dyn Records>,
+    units: Vec<Unit>,
+}
+
+impl Table {
+    /// Creates a dataset of the records 0 to `count - 1`; reports refer to them as `name`.
+    #[must_use]
+    pub fn new(name: String, count: usize, records: Arc<dyn Records>) -> Self {
+        let unit = |(part, first): (u32, usize)| Unit {
+            shard: 0,
+            part,
+            records: u32::try_from(RECORDS.min(count - first)).unwrap_or(u32::MAX),
+            bytes: 0,
+        };
+        Self {
+            name,
+            records,
+            units: (0..).zip((0..count).step_by(RECORDS)).map(unit).collect(),
+        }
+    }
+}
+
+impl Dataset for Table {
+    fn units(&self) -> &[Unit] {
+        &self.units
+    }
+
+    fn shard_name(&self, _shard: u32) -> &str {
+        &self.name
+    }
+
+    fn load(&self, unit: usize) -> Result<Box<dyn Records>, Broken> {
+        Ok(Box::new(Part {
+            all: Arc::clone(&self.records),
+            first: unit * RECORDS,
+        }))
+    }
+}
+
+struct Part {
+    all: Arc<dyn Records>,
+    first: usize,
+}
+
+impl Records for Part {
+    fn read(&self, row: usize) -> Result<Record, Broken> {
+        self.all.read(self.first + row)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::records::picture::Picture;
+
+    struct Numbers;
+
+    impl Records for Numbers {
+        fn read(&self, row: usize) -> Result<Record, Broken> {
+            Ok(Record::labelled(row.to_string(), Picture::None, None, ""))
+        }
+    }
+
+    #[test]
+    fn units_cover_every_record_once_and_in_order() {
+        for count in [0, 1, 1024, 1025, 2500] {
+            let table = Table::new("t".into(), count, Arc::new(Numbers));
+            let mut keys = Vec::new();
+            for (at, unit) in table.units().iter().enumerate() {
+                assert!(unit.records > 0);
+                let part = table.load(at).unwrap();
+                keys.extend((0..unit.records as usize).map(|row| part.read(row).unwrap().key));
+            }
+            let expected: Vec<String> = (0..count).map(|i| i.to_string()).collect();
+            assert_eq!(keys, expected);
+        }
+    }
+}

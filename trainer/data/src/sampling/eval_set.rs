@@ -1,0 +1,340 @@
+//! Iterates over all samples of a dataset in file order, for evaluation: no shuffling, no
+//! augmentation.
+
+use std::sync::Arc;
+
+use espalier_core::input::Preprocess;
+use rayon::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+use crate::batches::image_batch::Pictures;
+use crate::records::boxes::{GroundedBox, Region};
+use crate::records::error::{DataError, Result};
+use crate::records::fault::{Broken, BrokenCounts, Cause, Fault};
+use crate::records::source::{Dataset, Record, Records};
+
+/// Images of an evaluation batch with their keys, texts and labels.
+#[derive(Clone, Debug)]
+pub struct EvalBatch {
+    /// Preprocessed images, `[b, 3, s, s]`.
+    pub images: Pictures,
+    /// Keys of the records.
+    pub keys: Vec<String>,
+    /// Captions.
+    pub captions: Vec<String>,
+    /// Phrases of the boxes, noun chunks first.
+    pub phrases: Vec<Vec<String>>,
+    /// Synset of the largest box that has one, the first of equally large ones; for an image
+    /// without boxes, its first label.
+    pub labels: Vec<Option<String>>,
+}
+
+/// Iterates over a dataset once, batch by batch, in file order.
+///
+/// Broken records are skipped and counted; see [`EvalSet::counts`]. All batches but the last are
+/// full. Their contents do not depend on the number of workers.
+pub struct EvalSet {
+    dataset: Arc<dyn Dataset>,
+    preprocess: Preprocess,
+    batch_size: usize,
+    pool: ThreadPool,
+    unit: usize,
+    row: u32,
+    /// Records of this part that are still to be read.
+    left: usize,
+    loaded: Option<Result<Box<dyn Records>, Broken>>,
+    counts: BrokenCounts,
+}
+
+struct Prepared {
+    key: String,
+    caption: String,
+    phrases: Vec<String>,
+    label: Option<String>,
+    picture: image::RgbImage,
+}
+
+impl EvalSet {
+    /// Starts at the first record.
+    ///
+    /// # Errors
+    /// If `batch_size` is 0 or the threads cannot be started.
+    pub fn new(
+        dataset: Arc<dyn Dataset>,
+        preprocess: Preprocess,
+        batch_size: usize,
+        workers: usize,
+    ) -> Result<Self> {
+        if batch_size == 0 {
+            let found = batch_size.to_string();
+            return Err(DataError::Setting {
+                field: "batch size",
+                expected: "at least 1",
+                found,
+            });
+        }
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(workers.max(1))
+            .build()
+            .map_err(|e| DataError::Worker(e.to_string()))?;
+        let counts = BrokenCounts::default();
+        Ok(Self {
+            dataset,
+            preprocess,
+            batch_size,
+            pool,
+            unit: 0,
+            row: 0,
+            left: usize::MAX,
+            loaded: None,
+            counts,
+        })
+    }
+
+    /// Reads only `count` records from number `from` on, broken ones included.
+    #[must_use]
+    pub fn part(mut self, from: usize, count: usize) -> Self {
+        let mut skipped = from;
+        let sizes = self
+            .dataset
+            .units()
+            .iter()
+            .map(|unit| unit.records as usize);
+        self.unit = 0;
+        for records in sizes {
+            if skipped < records {
+                break;
+            }
+            skipped -= records;
+            self.unit += 1;
+        }
+        self.row = u32::try_from(skipped).unwrap_or(u32::MAX);
+        self.left = count;
+        self
+    }
+
+    /// Returns the counts of records read and skipped so far.
+    #[must_use]
+    pub fn counts(&self) -> &BrokenCounts {
+        &self.counts
+    }
+
+    /// Fails if more than `max_broken` of the records seen so far are broken. Call it at the end.
+    ///
+    /// # Errors
+    /// [`DataError::TooManyBroken`], [`DataError::Storage`].
+    pub fn check_broken(&self, max_broken: f64) -> Result<()> {
+        DataError::check_storage(&self.counts)?;
+        if self.counts.fraction() > max_broken {
+            let counts = Box::new(self.counts.clone());
+            return Err(DataError::TooManyBroken {
+                limit: max_broken,
+                counts,
+            });
+        }
+        Ok(())
+    }
+
+    /// Prepares the next records of the current unit, at most `limit`.
+    fn advance(&mut self, limit: usize, into: &mut Vec<Prepared>) {
+        let unit = self.dataset.units()[self.unit];
+        if self.loaded.is_none() {
+            self.loaded = Some(self.dataset.load(self.unit));
+        }
+        let Some(loaded) = &self.loaded else { return };
+        let end = unit.records.min(
+            self.row
+                .saturating_add(u32::try_from(limit).unwrap_or(u32::MAX)),
+        );
+        let preprocess = &self.preprocess;
+        let prepare_row = |row: u32| match loaded {
+            Ok(records) => records
+                .read(row as usize)
+                .and_then(|record| prepare(record, preprocess)),
+            Err(broken) => Err(broken.clone()),
+        };
+        let prepared: Vec<Result<Prepared, Broken>> = self
+            .pool
+            .install(|| (self.row..end).into_par_iter().map(prepare_row).collect());
+        self.counts.seen += prepared.len() as u64;
+        self.left -= prepared.len();
+        for result in prepared {
+            match result {
+                Ok(sample) => into.push(sample),
+                Err(broken) => self
+                    .counts
+                    .add(self.dataset.shard_name(unit.shard), &broken),
+            }
+        }
+        self.row = end;
+        if end == unit.records {
+            self.unit += 1;
+            self.row = 0;
+            self.loaded = None;
+        }
+    }
+}
+
+impl Iterator for EvalSet {
+    type Item = EvalBatch;
+
+    fn next(&mut self) -> Option<EvalBatch> {
+        let mut samples: Vec<Prepared> = Vec::with_capacity(self.batch_size);
+        while samples.len() < self.batch_size
+            && self.left > 0
+            && self.unit < self.dataset.units().len()
+        {
+            let most = self.left.min(self.batch_size - samples.len());
+            self.advance(most, &mut samples);
+        }
+        if samples.is_empty() {
+            return None;
+        }
+        let images = Pictures::pack(
+            self.preprocess.size,
+            &samples.iter().map(|s| &s.picture).collect::<Vec<_>>(),
+        );
+        let mut batch = EvalBatch {
+            images,
+            keys: Vec::with_capacity(samples.len()),
+            captions: Vec::with_capacity(samples.len()),
+            phrases: Vec::with_capacity(samples.len()),
+            labels: Vec::with_capacity(samples.len()),
+        };
+        for Prepared {
+            key,
+            caption,
+            phrases,
+            label,
+            ..
+        } in samples
+        {
+            batch.keys.push(key);
+            batch.captions.push(caption);
+            batch.phrases.push(phrases);
+            batch.labels.push(label);
+        }
+        Some(batch)
+    }
+}
+
+fn prepare(record: Record, preprocess: &Preprocess) -> Result<Prepared, Broken> {
+    let Record {
+        key,
+        picture,
+        caption,
+        boxes,
+        synsets,
+        ..
+    } = record;
+    let picture = picture.decode().and_then(|picture| {
+        preprocess
+            .apply(&picture)
+            .map_err(|e| Fault::new(Cause::UnreadablePicture, e.to_string()))
+    });
+    match picture {
+        Ok(picture) => Ok(Prepared {
+            label: label(&boxes)
+                .or_else(|| synsets.into_iter().next().filter(|_| boxes.is_empty())),
+            phrases: boxes.into_iter().map(|b| b.phrase).collect(),
+            key,
+            caption,
+            picture,
+        }),
+        Err(fault) => Err(fault.of(key)),
+    }
+}
+
+/// Returns the synset of the largest box that has one, the first of equally large ones.
+fn label(boxes: &[GroundedBox]) -> Option<String> {
+    let area = |candidate: &GroundedBox| match candidate.region {
+        Region::Relative([x1, y1, x2, y2]) => (x2 - x1) * (y2 - y1),
+        Region::Crop(_) => 0.0,
+    };
+    let mut best: Option<(f64, &String)> = None;
+    for candidate in boxes {
+        if let Some(synset) = &candidate.synset
+            && best.is_none_or(|(largest, _)| area(candidate) > largest)
+        {
+            best = Some((area(candidate), synset));
+        }
+    }
+    best.map(|(_, synset)| synset.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use espalier_core::input::ResizeMode;
+
+    use super::*;
+    use crate::Synthetic;
+    use crate::records::boxes::Origin;
+
+    fn set(records: u64) -> EvalSet {
+        let data: Arc<dyn Dataset> = Arc::new(Synthetic::new(records, 32, 1));
+        let preprocess = Preprocess::new(16, ResizeMode::CentreCrop);
+        EvalSet::new(data, preprocess, 70, 2).unwrap()
+    }
+
+    fn keys(set: EvalSet) -> Vec<String> {
+        set.flat_map(|batch| batch.keys).collect()
+    }
+
+    #[test]
+    fn a_part_has_the_records_that_it_names() {
+        let all = keys(set(600));
+        assert_eq!(all.len(), 600);
+        for (from, count) in [
+            (0, 600),
+            (0, 1),
+            (5, 0),
+            (250, 20),
+            (255, 1),
+            (256, 100),
+            (599, 9),
+        ] {
+            let expected = &all[from..(from + count).min(600)];
+            assert_eq!(
+                keys(set(600).part(from, count)),
+                expected,
+                "{from}, {count}"
+            );
+        }
+    }
+
+    #[test]
+    fn all_batches_but_the_last_are_full_and_none_is_broken() {
+        let mut set = set(150);
+        let sizes: Vec<usize> = set.by_ref().map(|batch| batch.images.count).collect();
+        assert_eq!(sizes, [70, 70, 10]);
+        assert_eq!(set.counts().seen, 150);
+        set.check_broken(0.0).unwrap();
+    }
+
+    #[test]
+    fn the_label_is_that_of_the_largest_box_that_has_one() {
+        let labelled = |region: [f64; 4], synset: Option<&str>| GroundedBox {
+            phrase: "a thing".to_owned(),
+            region: Region::Relative(region),
+            origin: Origin::NounChunk,
+            synset: synset.map(str::to_owned),
+        };
+        let wide = labelled([0.5, 0.5, 0.9, 0.75], Some("wide"));
+        let tall = labelled([0.7, 0.1, 0.8, 0.9], Some("tall"));
+        let twin = labelled([0.1, 0.5, 0.5, 0.75], Some("twin"));
+        let square = labelled([0.0, 0.0, 0.35, 0.35], Some("square"));
+        let unknown = labelled([0.0, 0.0, 1.0, 1.0], None);
+        let of = |boxes: &[&GroundedBox]| {
+            let boxes: Vec<GroundedBox> = boxes.iter().map(|b| (*b).clone()).collect();
+            label(&boxes)
+        };
+        assert_eq!(of(&[&tall, &wide, &unknown]).as_deref(), Some("wide"));
+        assert_eq!(
+            of(&[&wide, &twin]).as_deref(),
+            Some("wide"),
+            "the first of equally large ones"
+        );
+        assert_eq!(of(&[&wide, &square, &tall]).as_deref(), Some("square"));
+        assert_eq!(of(&[&unknown]), None);
+    }
+}

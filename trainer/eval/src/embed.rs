@@ -1,0 +1,230 @@
+//! Embeddings of labelled images, of texts, and of classes.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use burn::tensor::{Device, Tensor, TensorData};
+use espalier_checkpoints::model_file::Model;
+use espalier_core::geometry::{LogScalar, Space};
+use espalier_core::math::normalize;
+use espalier_core::model::{Lift, LiftKind, Tokens};
+use espalier_core::taxonomy::{NodeIx, Taxonomy};
+use espalier_data::{Dataset, EvalSet};
+
+use super::prompts;
+use crate::tensors::picture_tensor;
+
+/// Number of texts encoded at a time.
+const TEXTS: usize = 256;
+/// Number of classes whose prompts are encoded at a time.
+const CLASSES: usize = 512;
+
+/// Returns the rows of a matrix on the host.
+///
+/// # Errors
+/// When the data cannot be read back from the device.
+pub fn rows(t: Tensor<2>) -> anyhow::Result<Vec<Vec<f32>>> {
+    let [_, width] = t.dims();
+    let data = t.into_data().convert::<f32>().try_into_vec::<f32>();
+    let data = data.map_err(|e| anyhow::anyhow!("reading embeddings: {e:?}"))?;
+    Ok(data.chunks(width).map(<[f32]>::to_vec).collect())
+}
+
+/// Returns the projected features of texts, before the lift.
+///
+/// # Errors
+/// When the device fails.
+pub fn text_features(
+    model: &Model,
+    texts: &[String],
+    device: &Device,
+) -> anyhow::Result<Vec<Vec<f32>>> {
+    let mut out = Vec::with_capacity(texts.len());
+    for chunk in texts.chunks(TEXTS) {
+        let batch = model
+            .tokenizer
+            .encode_batch(chunk, model.card.config.text.context);
+        out.extend(rows(
+            model.encoder.text.forward(&Tokens::new(&batch, device)),
+        )?);
+    }
+    Ok(out)
+}
+
+fn matrix(rows: &[Vec<f32>], device: &Device) -> Tensor<2> {
+    let width = rows.first().map_or(0, Vec::len);
+    Tensor::from_data(TensorData::new(rows.concat(), [rows.len(), width]), device)
+}
+
+/// Returns the points of texts.
+///
+/// # Errors
+/// When the device fails.
+pub fn texts(model: &Model, texts: &[String], device: &Device) -> anyhow::Result<Vec<Vec<f32>>> {
+    if texts.is_empty() {
+        return Ok(Vec::new());
+    }
+    let features = text_features(model, texts, device)?;
+    rows(model.encoder.lift.text(matrix(&features, device)))
+}
+
+/// Returns the points of classes by name: the mean over the prompts of a set (notation 6.1).
+/// Hyperbolic models average features and lift the mean; CLIP averages unit vectors and normalises
+/// the mean.
+///
+/// # Errors
+/// Bad usage for an unknown prompt set, or when the device fails.
+pub fn named(
+    model: &Model,
+    names: &[String],
+    set: &str,
+    device: &Device,
+) -> anyhow::Result<Vec<Vec<f32>>> {
+    // Encodes the prompts of a few classes at a time: all of them together could exhaust the
+    // memory.
+    let mut out = Vec::with_capacity(names.len());
+    for names in names.chunks(CLASSES) {
+        let prompts: Vec<Vec<String>> = names
+            .iter()
+            .map(|name| prompts::fill(set, name))
+            .collect::<Result<_, _>>()?;
+        let each = prompts.first().map_or(1, Vec::len);
+        let features = text_features(model, &prompts.concat(), device)?;
+        let mut features = matrix(&features, device);
+        if matches!(model.encoder.lift, Lift::Sphere(_)) {
+            features = normalize(features);
+        }
+        let [n, width] = features.dims();
+        let means = features
+            .reshape([n / each, each, width])
+            .mean_dim(1)
+            .reshape([n / each, width]);
+        out.extend(rows(model.encoder.lift.text(means))?);
+    }
+    Ok(out)
+}
+
+/// Returns the points of taxonomy nodes by their first names; see [`named`].
+///
+/// # Errors
+/// Bad usage for an unknown prompt set, or when the device fails.
+pub fn classes(
+    model: &Model,
+    taxonomy: &Taxonomy,
+    nodes: &[NodeIx],
+    set: &str,
+    device: &Device,
+) -> anyhow::Result<Vec<Vec<f32>>> {
+    let names: Vec<String> = nodes
+        .iter()
+        .map(|ix| taxonomy.name(*ix).to_owned())
+        .collect();
+    named(model, &names, set, device)
+}
+
+/// Returns the space of a model's embeddings.
+///
+/// # Errors
+/// When the device fails.
+pub fn space(model: &Model, device: &Device) -> anyhow::Result<Space> {
+    let curvatures = |c: &LogScalar| -> anyhow::Result<Vec<f64>> {
+        let values = rows(c.value().unsqueeze())?.concat();
+        Ok(values.into_iter().map(f64::from).collect())
+    };
+    Ok(match (&model.encoder.lift, model.card.config.lift) {
+        (Lift::Lorentz(l), _) => Space::Lorentz {
+            curvature: curvatures(&l.curv)?[0],
+        },
+        (Lift::Product(p), LiftKind::Product { join, .. }) => Space::Product {
+            curvatures: curvatures(&p.curvs)?,
+            join,
+        },
+        _ => Space::Sphere {
+            root: match &model.root {
+                Some(root) => root.clone(),
+                None => texts(model, std::slice::from_ref(&model.card.root_text), device)?.concat(),
+            },
+        },
+    })
+}
+
+/// Labelled images and their points.
+#[derive(Clone, Debug, Default)]
+pub struct Labelled {
+    /// Points, row by row.
+    pub points: Vec<Vec<f32>>,
+    /// Label of each.
+    pub labels: Vec<NodeIx>,
+    /// Images without a label.
+    pub unlabelled: u64,
+    /// Images whose label is not in the taxonomy.
+    pub unknown: u64,
+    /// Records that could not be read.
+    pub broken: u64,
+}
+
+/// Returns the first labels of all readable records.
+#[must_use]
+pub fn labels_of(data: &dyn Dataset) -> BTreeSet<String> {
+    let mut labels = BTreeSet::new();
+    for (at, unit) in data.units().iter().enumerate() {
+        let Ok(records) = data.load(at) else { continue };
+        let rows = (0..unit.records as usize).filter_map(|row| records.read(row).ok());
+        labels.extend(rows.flat_map(|record| record.synsets));
+    }
+    labels
+}
+
+/// Options for reading labelled images.
+#[derive(Clone, Copy, Debug)]
+pub struct Reading {
+    /// Images per batch.
+    pub batch_size: usize,
+    /// Maximum number of images to read.
+    pub most: usize,
+    /// Stops when the share of broken records exceeds this.
+    pub max_broken: f64,
+}
+
+/// Embeds the labelled images of a dataset.
+///
+/// # Errors
+/// [`espalier_data::DataError`], also when the share of broken records exceeds `max_broken`.
+pub fn labelled(
+    model: &Model,
+    data: Arc<dyn Dataset>,
+    taxonomy: &Taxonomy,
+    reading: Reading,
+    device: &Device,
+) -> anyhow::Result<Labelled> {
+    let Reading {
+        batch_size,
+        most,
+        max_broken,
+    } = reading;
+    let workers = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let mut set = EvalSet::new(data, model.preprocess, batch_size, workers)?;
+    let mut found = Labelled::default();
+    while found.labels.len() < most {
+        let Some(batch) = set.next() else { break };
+        let points = rows(
+            model
+                .encoder
+                .embed_image(picture_tensor(&batch.images, device)),
+        )?;
+        for (point, label) in points.into_iter().zip(batch.labels) {
+            match label.map(|id| taxonomy.find(&id)) {
+                None => found.unlabelled += 1,
+                Some(None) => found.unknown += 1,
+                Some(Some(ix)) if found.labels.len() < most => {
+                    found.points.push(point);
+                    found.labels.push(ix);
+                }
+                Some(Some(_)) => {}
+            }
+        }
+    }
+    found.broken = set.counts().broken();
+    set.check_broken(max_broken)?;
+    Ok(found)
+}

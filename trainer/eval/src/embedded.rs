@@ -1,0 +1,105 @@
+//! Embedded images with their keys, captions and labels.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use espalier_core::input::ResizeMode;
+use espalier_data::records::coverage::Missing;
+use espalier_data::records::fault::CauseCount;
+use espalier_data::{BrokenCounts, Cause, Coverage};
+use serde::{Deserialize, Serialize};
+
+use super::Points;
+
+/// Metadata of embedded images; one entry per image.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ImageMetadata {
+    /// Keys of the records.
+    pub keys: Vec<String>,
+    /// Captions.
+    pub captions: Vec<String>,
+    /// Labels.
+    pub labels: Vec<Option<String>>,
+    /// Records that could not be read.
+    pub counts: BrokenCounts,
+}
+
+impl ImageMetadata {
+    /// Records that could not be read, by cause.
+    #[must_use]
+    pub fn broken(&self) -> BTreeMap<String, Missing> {
+        let missing = |(cause, found): (&Cause, &CauseCount)| {
+            let example = format!("{}: {}", found.example.key, found.example.detail);
+            let count = found.count;
+            (cause.description().to_owned(), Missing { count, example })
+        };
+        self.counts.by_cause.iter().map(missing).collect()
+    }
+}
+
+/// Images with their points.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Embedded {
+    /// Points, row by row.
+    pub points: Points,
+    /// Metadata of the images.
+    pub about: ImageMetadata,
+}
+
+/// Preprocessing options for images.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct View {
+    /// Resize mode; `None` uses the model's own.
+    pub resize: Option<ResizeMode>,
+    /// Whether pixels are mapped to `[-1, 1]` before the model normalises them itself (notation
+    /// trap 20).
+    pub double_norm: bool,
+}
+
+impl From<Option<ResizeMode>> for View {
+    fn from(resize: Option<ResizeMode>) -> Self {
+        Self {
+            resize,
+            double_norm: false,
+        }
+    }
+}
+
+/// Points of a list of files.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct EmbeddedFiles {
+    /// The images that could be read.
+    pub found: Rc<Embedded>,
+    /// The row of each file of the list; `None` where it could not be read.
+    pub row_of: Vec<Option<usize>>,
+}
+
+impl EmbeddedFiles {
+    /// Returns the points of the images that could be read.
+    #[must_use]
+    pub fn points(&self) -> &Points {
+        &self.found.points
+    }
+
+    /// Returns the point of a file of the list, if it could be read.
+    #[must_use]
+    pub fn point(&self, file: usize) -> Option<&[f32]> {
+        let row = self.row_of.get(file).copied().flatten()?;
+        Some(self.found.points.row(row))
+    }
+
+    /// Subtracts unreadable files from a coverage that counted them as usable; each of them counts
+    /// for `items(file)` items.
+    pub fn subtract_unreadable(&self, coverage: &mut Coverage, items: impl Fn(usize) -> u64) {
+        let unreadable: u64 = self
+            .row_of
+            .iter()
+            .enumerate()
+            .filter(|(_, row)| row.is_none())
+            .map(|(file, _)| items(file))
+            .sum();
+        let broken = self.found.about.broken();
+        let example = broken.values().next().map_or("", |m| m.example.as_str());
+        coverage.lose("picture cannot be read", unreadable, example);
+    }
+}

@@ -1,0 +1,438 @@
+//! A model that embeds the inputs of the tasks, each input once.
+
+use std::cell::{OnceCell, RefCell};
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use burn::tensor::{Device, Tensor, TensorData};
+use espalier_checkpoints::model_file::Model;
+use espalier_core::geometry::Space;
+use espalier_core::input::{Preprocess, ResizeMode};
+use espalier_core::model::Classifier;
+use espalier_data::records::corruption::Corruption;
+use espalier_data::records::files::{self, Item};
+use espalier_data::{BrokenCounts, DataError, Dataset, EvalSet};
+use espalier_io::exit::usage;
+use espalier_io::ranks::{Collective, share};
+
+use super::cache::{self, Cache};
+use super::embedded::{Embedded, EmbeddedFiles, ImageMetadata, View};
+use super::{Points, embed, shared};
+use crate::tensors::picture_tensor;
+
+/// Options for reading images.
+#[derive(Clone, Debug)]
+pub struct Reading {
+    /// Images per batch.
+    pub batch_size: usize,
+    /// Threads that decode images.
+    pub workers: usize,
+    /// Stops when the share of broken records exceeds this.
+    pub max_broken: f64,
+    /// Modification applied to images before preprocessing.
+    pub change: Option<Corruption>,
+    /// Cached embeddings of former runs.
+    pub cache: Cache,
+}
+
+/// Kind of output computed for an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// Its point in the embedding space.
+    Point,
+    /// Its pooled feature, before the projection.
+    Pooled,
+}
+
+impl Kind {
+    /// Returns the prefix of the cache keys.
+    fn prefix(self) -> &'static str {
+        match self {
+            Self::Point => "pictures",
+            Self::Pooled => "pooled",
+        }
+    }
+}
+
+/// Stops the work of an embedder with its error, for example after a request of the user.
+pub type Check<'a> = &'a dyn Fn() -> anyhow::Result<()>;
+
+/// A model on a device, with the embeddings computed so far.
+pub struct Embedder<'a> {
+    /// The model.
+    pub model: &'a Model,
+    device: &'a Device,
+    reading: Reading,
+    ranks: Rc<dyn Collective>,
+    classifier: Option<Classifier>,
+    check: Check<'a>,
+    space: OnceCell<Space>,
+    pictures: RefCell<HashMap<String, Rc<Embedded>>>,
+    texts: RefCell<HashMap<String, Rc<Points>>>,
+}
+
+impl<'a> Embedder<'a> {
+    /// Returns an embedder without any embeddings yet. Each of `ranks` embeds a part of the inputs, and
+    /// all of them call the same methods in the same order.
+    #[must_use]
+    pub fn new(
+        model: &'a Model,
+        device: &'a Device,
+        reading: Reading,
+        ranks: Rc<dyn Collective>,
+    ) -> Self {
+        Self {
+            model,
+            device,
+            reading,
+            ranks,
+            classifier: None,
+            check: &|| Ok(()),
+            space: OnceCell::new(),
+            pictures: RefCell::default(),
+            texts: RefCell::default(),
+        }
+    }
+
+    /// Adds a classifier over pooled features. Images go through the encoder once for both the
+    /// classifier and the embedding space.
+    #[must_use]
+    pub fn with_classifier(mut self, classifier: Option<Classifier>) -> Self {
+        self.classifier = classifier;
+        self
+    }
+
+    /// Calls `check` before every batch of images and every list of texts.
+    #[must_use]
+    pub fn checked(mut self, check: Check<'a>) -> Self {
+        self.check = check;
+        self
+    }
+
+    /// Returns the labels of the classifier in class order, if there is one.
+    #[must_use]
+    pub fn classifier_labels(&self) -> Option<&[String]> {
+        self.classifier.as_ref().map(|c| c.labels.as_slice())
+    }
+
+    /// Returns the space of the embeddings.
+    ///
+    /// # Errors
+    /// When the device fails.
+    pub fn space(&self) -> anyhow::Result<&Space> {
+        if let Some(space) = self.space.get() {
+            return Ok(space);
+        }
+        let space = embed::space(self.model, self.device)?;
+        Ok(self.space.get_or_init(|| space))
+    }
+
+    /// Returns the factor by which the model multiplies its logits.
+    #[must_use]
+    pub fn logit_scale(&self) -> f64 {
+        let scale = self.model.encoder.logit_scale.value();
+        f64::from(scale.into_scalar::<f32>())
+    }
+
+    /// Returns the points cached under a key, or computes and caches them.
+    fn points(
+        &self,
+        parts: &[&str],
+        compute: impl FnOnce() -> anyhow::Result<Vec<Vec<f32>>>,
+    ) -> anyhow::Result<Rc<Points>> {
+        let parts = [&[self.model.sha256.as_str()], parts].concat();
+        let key = cache::key(parts.iter().copied());
+        if let Some(points) = self.texts.borrow().get(&key) {
+            return Ok(Rc::clone(points));
+        }
+        (self.check)()?;
+        shared::check_same(&*self.ranks, &parts)?;
+        let points = match self.cached(&key) {
+            Some((points, _)) => points,
+            None => {
+                let points = finite(Points::from_rows(&compute()?))?;
+                self.keep(&key, &points, "")?;
+                points
+            }
+        };
+        let points = Rc::new(points);
+        self.texts.borrow_mut().insert(key, Rc::clone(&points));
+        Ok(points)
+    }
+
+    /// Returns what the caches of all ranks hold under a key; `None` if one of them lacks it, since the
+    /// ranks then compute it together.
+    fn cached(&self, key: &str) -> Option<(Points, String)> {
+        let found = self.reading.cache.get(key);
+        let is_missing = self.ranks.any(found.is_none());
+        found.filter(|_| !is_missing)
+    }
+
+    /// Caches points. Ranks on one machine share a cache, so each may find what another has written.
+    fn keep(&self, key: &str, points: &Points, notes: &str) -> anyhow::Result<()> {
+        self.reading.cache.put(key, points, notes)
+    }
+
+    /// Returns the points of texts, row by row; a repeated text is embedded once.
+    ///
+    /// # Errors
+    /// When the device fails, or an embedding is not finite.
+    pub fn texts(&self, texts: &[String]) -> anyhow::Result<Points> {
+        let mut row_of: HashMap<&str, usize> = HashMap::new();
+        let mut unique: Vec<String> = Vec::new();
+        let mut rows = Vec::with_capacity(texts.len());
+        for text in texts {
+            let row = *row_of.entry(text).or_insert_with(|| {
+                unique.push(text.clone());
+                unique.len() - 1
+            });
+            rows.push(row);
+        }
+        let mut parts = vec!["texts"];
+        parts.extend(unique.iter().map(String::as_str));
+        let points = self.points(&parts, || {
+            let own = shared::own_part(&*self.ranks, &unique);
+            let rows = embed::texts(self.model, own, self.device)?;
+            Ok(shared::all_rows(&*self.ranks, rows))
+        })?;
+        Ok(points.select(&rows))
+    }
+
+    /// Returns the points of classes with a prompt set (notation 6.1).
+    ///
+    /// # Errors
+    /// Bad usage for an unknown set, or when the device fails.
+    pub fn classes(&self, names: &[String], set: &str) -> anyhow::Result<Rc<Points>> {
+        let prompts = super::prompts::templates(set)?;
+        let mut parts = vec!["classes"];
+        parts.extend(prompts.iter().map(String::as_str));
+        parts.push("of");
+        parts.extend(names.iter().map(String::as_str));
+        self.points(&parts, || {
+            let own = shared::own_part(&*self.ranks, names);
+            let rows = embed::named(self.model, own, set, self.device)?;
+            Ok(shared::all_rows(&*self.ranks, rows))
+        })
+    }
+
+    /// Returns the points of labels that the bundle stores and the page uses; `None` if the model is
+    /// no bundle or lacks one of them.
+    #[must_use]
+    pub fn stored_classes(&self, labels: &[String]) -> Option<Points> {
+        let points = labels
+            .iter()
+            .map(|label| self.model.label_points.get(label));
+        let rows: Option<Vec<Vec<f32>>> = points.map(Option::<&Vec<f32>>::cloned).collect();
+        rows.map(|rows| Points::from_rows(&rows))
+    }
+
+    /// Returns the preprocessing with this resize mode; `None` uses the model's own.
+    #[must_use]
+    pub fn preprocess(&self, resize: Option<ResizeMode>) -> Preprocess {
+        let preprocess = self.model.preprocess;
+        Preprocess {
+            resize: resize.unwrap_or(preprocess.resize),
+            ..preprocess
+        }
+    }
+
+    /// Embeds every readable image of a dataset that is stored in `paths`.
+    ///
+    /// # Errors
+    /// [`espalier_data::DataError`], also when there are more broken records than allowed; a failing
+    /// device.
+    pub fn dataset(
+        &self,
+        data: Arc<dyn Dataset>,
+        paths: &[PathBuf],
+        view: impl Into<View>,
+    ) -> anyhow::Result<Rc<Embedded>> {
+        let stamp = cache::stamp(paths);
+        let fingerprint = data.fingerprint();
+        self.pictures(data, &[&stamp, &fingerprint], view.into(), Kind::Point)
+    }
+
+    /// Returns the classifier's logits of every readable image of a dataset that is stored in
+    /// `paths`: one row per image, in the order of [`dataset`](Self::dataset), one column per
+    /// class.
+    ///
+    /// # Errors
+    /// As for [`dataset`](Self::dataset), and bad usage without a classifier.
+    pub fn logits(
+        &self,
+        data: Arc<dyn Dataset>,
+        paths: &[PathBuf],
+        view: impl Into<View>,
+    ) -> anyhow::Result<Points> {
+        let Some(classifier) = &self.classifier else {
+            return Err(usage(
+                "--classifier: expected a checkpoint with a classifier, found none",
+            ));
+        };
+        let stamp = cache::stamp(paths);
+        let fingerprint = data.fingerprint();
+        let pooled = self.pictures(data, &[&stamp, &fingerprint], view.into(), Kind::Pooled)?;
+        self.map_rows(&pooled.points, |features| classifier.forward(features))
+    }
+
+    /// Maps rows on the device, a batch at a time.
+    fn map_rows(
+        &self,
+        rows: &Points,
+        map: impl Fn(Tensor<2>) -> Tensor<2>,
+    ) -> anyhow::Result<Points> {
+        let width = rows.width();
+        let mut out = Vec::with_capacity(rows.len());
+        for chunk in rows
+            .data()
+            .chunks(width.max(1) * self.reading.batch_size.max(1))
+        {
+            let data = TensorData::new(chunk.to_vec(), [chunk.len() / width, width]);
+            out.extend(embed::rows(map(Tensor::from_data(data, self.device)))?);
+        }
+        finite(Points::from_rows(&out))
+    }
+
+    /// Embeds the readable images of a list of files and boxes.
+    ///
+    /// # Errors
+    /// As for [`Self::dataset`].
+    pub fn files(&self, items: Vec<Item>, view: impl Into<View>) -> anyhow::Result<EmbeddedFiles> {
+        let count = items.len();
+        let mut files: Vec<PathBuf> = items.iter().map(|i| i.path.clone()).collect();
+        files.dedup();
+        let stamp = cache::stamp(&files);
+        let list: Vec<String> = items.iter().map(|i| format!("{i:?}")).collect();
+        let list = cache::key(list.iter().map(String::as_str));
+        let data = Arc::new(files::table("listed pictures".into(), items));
+        let found = self.pictures(data, &[&stamp, &list], view.into(), Kind::Point)?;
+        let mut row_of = vec![None; count];
+        for (row, key) in found.about.keys.iter().enumerate() {
+            let file = key.parse::<usize>().ok();
+            if let Some(entry) = file.and_then(|file| row_of.get_mut(file)) {
+                *entry = Some(row);
+            }
+        }
+        Ok(EmbeddedFiles { found, row_of })
+    }
+
+    fn pictures(
+        &self,
+        data: Arc<dyn Dataset>,
+        stamps: &[&str],
+        view: View,
+        kind: Kind,
+    ) -> anyhow::Result<Rc<Embedded>> {
+        let change = self.reading.change;
+        let preprocess = self.preprocess(view.resize);
+        let settings = format!("{preprocess:?} {} {change:?}", view.double_norm);
+        let parts = [&[kind.prefix(), &self.model.sha256, &settings], stamps].concat();
+        let key = cache::key(parts.iter().copied());
+        if let Some(found) = self.pictures.borrow().get(&key) {
+            return Ok(Rc::clone(found));
+        }
+        let fingerprint = data.fingerprint();
+        let same = [&parts[..3], &[fingerprint.as_str()]].concat();
+        shared::check_same(&*self.ranks, &same)?;
+        let cached = self.cached(&key).and_then(|(points, notes)| {
+            let about: ImageMetadata = serde_json::from_str(&notes).ok()?;
+            (about.keys.len() == points.len()).then_some(Embedded { points, about })
+        });
+        let found = match cached {
+            Some(found) => {
+                self.check_broken(&found.about.counts)?;
+                found
+            }
+            None => {
+                let found = if kind == Kind::Point && self.classifier.is_some() {
+                    // Computes the pooled features once for the classifier and the embedding.
+                    let pooled = self.pictures(data, stamps, view, Kind::Pooled)?;
+                    self.lift_pooled(&pooled)?
+                } else {
+                    let data = match change {
+                        Some(change) => change.wrap(data),
+                        None => data,
+                    };
+                    self.embed(data, view, kind)?
+                };
+                self.check_broken(&found.about.counts)?;
+                let notes = serde_json::to_string(&found.about)?;
+                self.keep(&key, &found.points, &notes)?;
+                found
+            }
+        };
+        let found = Rc::new(found);
+        self.pictures.borrow_mut().insert(key, Rc::clone(&found));
+        Ok(found)
+    }
+
+    /// Fails when there are more broken records than allowed; applies to cached results too.
+    fn check_broken(&self, counts: &BrokenCounts) -> Result<(), DataError> {
+        let limit = self.reading.max_broken;
+        if counts.fraction() > limit {
+            let counts = Box::new(counts.clone());
+            return Err(DataError::TooManyBroken { limit, counts });
+        }
+        Ok(())
+    }
+
+    /// Returns the points of pooled features.
+    fn lift_pooled(&self, pooled: &Embedded) -> anyhow::Result<Embedded> {
+        let encoder = &self.model.encoder;
+        let lift = |features| encoder.lift.image(encoder.image.project(features));
+        Ok(Embedded {
+            points: self.map_rows(&pooled.points, lift)?,
+            about: pooled.about.clone(),
+        })
+    }
+
+    fn embed(&self, data: Arc<dyn Dataset>, view: View, kind: Kind) -> anyhow::Result<Embedded> {
+        let preprocess = self.preprocess(view.resize);
+        let records = usize::try_from(data.records()).unwrap_or(usize::MAX);
+        let (from, count) = share(records, self.ranks.rank(), self.ranks.world());
+        let Reading {
+            batch_size,
+            workers,
+            ..
+        } = self.reading;
+        let mut set = EvalSet::new(data, preprocess, batch_size, workers)?.part(from, count);
+        let (mut rows, mut about) = (Vec::new(), ImageMetadata::default());
+        for batch in set.by_ref() {
+            (self.check)()?;
+            let mut pictures = picture_tensor(&batch.images, self.device);
+            if view.double_norm {
+                pictures = pictures * 2.0 - 1.0;
+            }
+            let encoder = &self.model.encoder;
+            rows.extend(embed::rows(match kind {
+                Kind::Point => encoder.embed_image(pictures),
+                Kind::Pooled => encoder.image.pooled(pictures),
+            })?);
+            about.keys.extend(batch.keys);
+            about.captions.extend(batch.captions);
+            about.labels.extend(batch.labels);
+        }
+        about.counts = set.counts().clone();
+        let rows = shared::all_rows(&*self.ranks, rows);
+        let about = shared::all_metadata(&*self.ranks, about)?;
+        let points = finite(Points::from_rows(&rows))?;
+        Ok(Embedded { points, about })
+    }
+}
+
+/// Returns the points if all coordinates are finite.
+///
+/// # Errors
+/// Names the first row that is not finite: a model that diverged has no metrics.
+pub fn finite(points: Points) -> anyhow::Result<Points> {
+    match points.first_not_finite() {
+        None => Ok(points),
+        Some(row) => anyhow::bail!(
+            "embedding {row} of {}: expected finite numbers, found NaN or infinity; the model has \
+             diverged",
+            points.len()
+        ),
+    }
+}

@@ -1,0 +1,64 @@
+//! The table of a result on a terminal.
+
+use std::fmt::Write as _;
+
+use crate::Record;
+
+/// Returns a result as text: a heading, then one metric per line with the paper's value next to
+/// ours.
+#[must_use]
+pub fn table(record: &Record) -> String {
+    let mut out = String::new();
+    // Writing to a String cannot fail.
+    let _ = writeln!(out, "{}", heading(record));
+    for (name, value) in &record.metrics {
+        let _ = write!(out, "  {name:28} {value:>9.4}");
+        for paper in record.published.iter().filter(|p| p.metric == *name) {
+            let _ = write!(
+                out,
+                "   paper {:.4} ({:+.4}, {})",
+                paper.paper, paper.gap, paper.source
+            );
+        }
+        out.push('\n');
+    }
+    if let Some(coverage) = &record.coverage {
+        if !coverage.is_complete() {
+            let _ = writeln!(
+                out,
+                "  {} of {} items were found",
+                coverage.found, coverage.expected
+            );
+        }
+        for (cause, of) in coverage.missing.iter().chain(&coverage.odd) {
+            let example = if of.example.is_empty() {
+                String::new()
+            } else {
+                format!(", for example {}", of.example)
+            };
+            let _ = writeln!(out, "  {cause}: {}{example}", of.count);
+        }
+    }
+    out
+}
+
+/// Returns the heading of a result: task, benchmark, number of items, classes and prompts.
+#[must_use]
+pub fn heading(record: &Record) -> String {
+    let benchmark = record
+        .benchmark
+        .as_deref()
+        .map_or_else(String::new, |b| format!(" ({b})"));
+    let choice = match record.classes {
+        0 => String::new(),
+        n => format!(", {n} candidates"),
+    };
+    let prompts = match record.prompts.as_str() {
+        "" => String::new(),
+        set => format!(", prompts {set}"),
+    };
+    format!(
+        "{}{benchmark}: {} evaluated{choice}{prompts}",
+        record.task, record.n
+    )
+}

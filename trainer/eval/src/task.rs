@@ -1,0 +1,170 @@
+//! Definition of the tasks of `trainer eval`.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use espalier_core::input::ResizeMode;
+use espalier_data::Coverage;
+use espalier_io::exit::usage;
+
+use super::embedder::Embedder;
+use super::metrics::curve::Point;
+use super::options::{Options, Resize};
+
+/// A benchmark and its location in the suite.
+#[derive(Clone, Copy, Debug)]
+pub struct BenchmarkData {
+    /// Name of the benchmark, as in the table of published values.
+    pub dataset: &'static str,
+    /// Folder or file below the suite's `--data`.
+    pub path: &'static str,
+    /// Its source and the expected layout.
+    pub get: &'static str,
+}
+
+/// One task: its input, its run and its report.
+pub trait Task: Sync {
+    /// Returns the name on the command line and in results.
+    fn name(&self) -> &'static str;
+
+    /// Its metrics, in a line.
+    fn about(&self) -> &'static str;
+
+    /// Returns the expected `--data`, in a sentence.
+    fn needs(&self) -> &'static str;
+
+    /// Returns the benchmarks that the papers' suite runs it on.
+    fn benchmarks(&self) -> &'static [BenchmarkData];
+
+    /// Runs it.
+    ///
+    /// # Errors
+    /// Bad usage or data (exit code 2), or a failing device (1).
+    fn run(&self, cx: &Context<'_>) -> anyhow::Result<TaskResult>;
+}
+
+/// Input of a task.
+pub struct Context<'a> {
+    /// The model; some tasks only need embeddings.
+    pub embedder: Option<&'a Embedder<'a>>,
+    /// Options of the command line.
+    pub options: &'a Options,
+    /// Data as given on the command line.
+    pub data: &'a [PathBuf],
+    /// Name of the benchmark, if known.
+    pub dataset: Option<&'a str>,
+    /// Whether the papers evaluate the model's method by MERU's protocol (notation 6.0).
+    pub by_meru_protocol: bool,
+}
+
+impl Context<'_> {
+    /// Returns the model.
+    ///
+    /// # Errors
+    /// Bad usage without a model.
+    pub fn model(&self) -> anyhow::Result<&Embedder<'_>> {
+        self.embedder
+            .ok_or_else(|| usage("expected --checkpoint, found none"))
+    }
+
+    /// Returns the one path of the data.
+    ///
+    /// # Errors
+    /// Bad usage if there are none or several.
+    pub fn path(&self) -> anyhow::Result<&Path> {
+        match self.data {
+            [path] => Ok(path),
+            several => Err(usage(format!(
+                "--data: expected one file or folder, found {}",
+                several.len()
+            ))),
+        }
+    }
+
+    /// Returns the resize mode of images: the requested one, else that of the papers of the MERU
+    /// family for this task (notation 6.0), else the model's own.
+    #[must_use]
+    pub fn resize(&self, published: ResizeMode) -> Option<ResizeMode> {
+        match self.options.resize {
+            Resize::Crop => Some(ResizeMode::CentreCrop),
+            Resize::Squeeze => Some(ResizeMode::Squeeze),
+            Resize::Pad => Some(ResizeMode::WhitePad),
+            Resize::Model => None,
+            // An encoder that was pretrained with another crop keeps it in every task.
+            Resize::Auto if self.model_resize() == Some(ResizeMode::InnerCrop) => None,
+            Resize::Auto => self.by_meru_protocol.then_some(published),
+        }
+    }
+
+    /// Returns the model's own resize mode.
+    fn model_resize(&self) -> Option<ResizeMode> {
+        self.embedder.map(|e| e.preprocess(None).resize)
+    }
+
+    /// Returns the setting of [`Self::resize`] for the record.
+    #[must_use]
+    pub fn resize_name(&self, published: ResizeMode) -> String {
+        match self.resize(published).or(self.model_resize()) {
+            Some(ResizeMode::CentreCrop) => "crop",
+            Some(ResizeMode::InnerCrop) => "inner-crop",
+            Some(ResizeMode::Squeeze) => "squeeze",
+            Some(ResizeMode::WhitePad) => "pad",
+            None => "none",
+        }
+        .to_owned()
+    }
+}
+
+/// A frequent wrong answer, for the report.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Confusion {
+    /// Name of the true class.
+    pub truth: String,
+    /// Name of the answer.
+    pub answer: String,
+    /// Name of their nearest common ancestor, if there is a taxonomy.
+    pub ancestor: String,
+    /// Its depth; small means that the answer is far off.
+    pub depth: u32,
+    /// Number of occurrences.
+    pub count: usize,
+    /// Keys of records with this answer.
+    pub examples: Vec<String>,
+}
+
+/// Results of a task.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TaskResult {
+    /// Name of the benchmark, if the data itself determines it.
+    pub dataset: Option<String>,
+    /// Number of items evaluated.
+    pub n: usize,
+    /// Number of classes or items to choose from.
+    pub classes: usize,
+    /// Prompt set; empty if there are no prompts.
+    pub prompts: String,
+    /// Number of items that were skipped, by reason.
+    pub left_out: BTreeMap<String, u64>,
+    /// Which part of the benchmark was available.
+    pub coverage: Option<Coverage>,
+    /// Settings that change the numbers.
+    pub settings: BTreeMap<String, String>,
+    /// Values.
+    pub metrics: BTreeMap<String, f64>,
+    /// Precision-recall curves by name.
+    pub curves: BTreeMap<String, Vec<Point>>,
+    /// Frequent wrong answers.
+    pub confusions: Vec<Confusion>,
+}
+
+/// Returns a map of settings from pairs.
+pub fn settings<const N: usize>(pairs: [(&str, String); N]) -> BTreeMap<String, String> {
+    pairs.map(|(name, value)| (name.to_owned(), value)).into()
+}
+
+/// Returns the name of a value on the command line.
+pub fn value_name(value: &impl clap::ValueEnum) -> String {
+    let value = value.to_possible_value();
+    value.map_or_else(String::new, |v| v.get_name().to_owned())
+}

@@ -1,0 +1,103 @@
+//! HierarCaps: matching an image with texts from general to specific (notation 6.4).
+
+use espalier_core::geometry::Space;
+use espalier_core::input::ResizeMode;
+use espalier_data::HierarcapsTest;
+use espalier_data::benchmarks::hierarcaps_test::EXPECTED;
+use espalier_data::records::files::Item;
+use espalier_io::exit::usage;
+
+use crate::matching::{self, Chains, Walk};
+use crate::task::{BenchmarkData, Context, Task, TaskResult, settings, value_name};
+
+/// Precision, recall and order on HierarCaps' test set.
+pub struct Hierarcaps;
+
+/// Returns the walk set by the options, with the published defaults of a space.
+pub fn walk(cx: &Context<'_>, space: &Space) -> anyhow::Result<Walk> {
+    let published = Walk::published(space);
+    if cx.options.walk_steps == 0 {
+        return Err(usage("--walk-steps: expected at least 1, found 0"));
+    }
+    Ok(Walk {
+        radii: cx.options.radii.unwrap_or(published.radii),
+        steps: cx.options.walk_steps,
+        drop_first: cx.options.drop_first,
+    })
+}
+
+impl Task for Hierarcaps {
+    fn name(&self) -> &'static str {
+        "hierarcaps"
+    }
+
+    fn about(&self) -> &'static str {
+        "texts found on the path outward from the root: precision, recall, d_corr (tau_d)"
+    }
+
+    fn needs(&self) -> &'static str {
+        EXPECTED
+    }
+
+    fn benchmarks(&self) -> &'static [BenchmarkData] {
+        &[BenchmarkData {
+            dataset: "hierarcaps",
+            path: "hierarcaps",
+            get: "hierarcaps/hierarcaps_test.csv from the HierarCaps repository and its 1,000 \
+                  images of COCO val2014 below hierarcaps/",
+        }]
+    }
+
+    fn run(&self, cx: &Context<'_>) -> anyhow::Result<TaskResult> {
+        let data = HierarcapsTest::open(cx.path()?, cx.options.images.as_deref())?;
+        let model = cx.model()?;
+        let space = model.space()?;
+        let walk = walk(cx, space)?;
+        let items = data.pictures.iter().cloned().map(Item::from).collect();
+        let listed = model.files(items, cx.resize(ResizeMode::CentreCrop))?;
+        let mut of_picture = vec![Vec::new(); listed.points().len()];
+        for (chain, picture) in data.picture_of.iter().enumerate() {
+            let row = picture.and_then(|picture| listed.row_of[picture]);
+            if let Some(chains) = row.and_then(|row| of_picture.get_mut(row)) {
+                chains.push(chain);
+            }
+        }
+        let mut coverage = data.coverage.clone();
+        let rows =
+            |file: usize| data.picture_of.iter().filter(|p| **p == Some(file)).count() as u64;
+        listed.subtract_unreadable(&mut coverage, rows);
+        if listed.points().is_empty() {
+            return Err(usage(format!(
+                "--data: expected {EXPECTED}, found no image of its {} rows",
+                data.chains.len()
+            )));
+        }
+        let points = model.texts(&data.chains.concat())?;
+        let tiers = data.chains[0].len();
+        let radii: Vec<f64> = points.rows().map(|p| space.radius(p)).collect();
+        let ties = radii
+            .chunks(tiers)
+            .filter(|r| r.windows(2).any(|w| w[0] == w[1]))
+            .count();
+        coverage.note("chain with two texts at one radius", ties as u64, "");
+        let chains = Chains {
+            texts: &data.chains,
+            points: &points,
+            of_picture: &of_picture,
+        };
+        Ok(TaskResult {
+            dataset: Some("hierarcaps".into()),
+            n: listed.points().len(),
+            classes: points.len(),
+            coverage: Some(coverage),
+            settings: settings([
+                ("resize", cx.resize_name(ResizeMode::CentreCrop)),
+                ("radii", value_name(&walk.radii)),
+                ("steps", walk.steps.to_string()),
+                ("drop_first", walk.drop_first.to_string()),
+            ]),
+            metrics: matching::metrics(space, listed.points(), chains, walk),
+            ..TaskResult::default()
+        })
+    }
+}

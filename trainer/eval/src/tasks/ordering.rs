@@ -1,0 +1,139 @@
+//! Whether the radii of text chains are in order (tau_d of notation 6.4), without images.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use espalier_core::taxonomy::NodeIx;
+use espalier_data::formats::open;
+use espalier_data::formats::registry::{self, Need};
+use espalier_data::records::lineage::{Lineages, NegativeKind};
+use espalier_data::{Coverage, Dataset, Hierarcaps, HierarcapsTest};
+use espalier_io::exit::usage;
+
+use crate::task::{BenchmarkData, Context, Task, TaskResult, settings};
+use crate::{embed, ordering};
+
+/// Order of chains by radius.
+pub struct Ordering;
+
+impl Task for Ordering {
+    fn name(&self) -> &'static str {
+        "ordering"
+    }
+
+    fn about(&self) -> &'static str {
+        "whether chains of texts lie in order of their radii: tau_d, in_order"
+    }
+
+    fn needs(&self) -> &'static str {
+        "HierarCaps' CSV files (training or test form), a taxonomy TSV, or labelled images whose \
+         labels have chains in --taxonomy"
+    }
+
+    fn benchmarks(&self) -> &'static [BenchmarkData] {
+        &[]
+    }
+
+    fn run(&self, cx: &Context<'_>) -> anyhow::Result<TaskResult> {
+        let Chains {
+            chains,
+            coverage,
+            rule,
+        } = chains(cx)?;
+        if chains.is_empty() {
+            return Err(usage("--data: expected chains of texts, found none"));
+        }
+        let lengths: Vec<usize> = chains.iter().map(Vec::len).collect();
+        let model = cx.model()?;
+        let points = model.texts(&chains.concat())?;
+        let rows: Vec<Vec<f32>> = points.rows().map(<[f32]>::to_vec).collect();
+        Ok(TaskResult {
+            n: chains.len(),
+            left_out: BTreeMap::from([("broken".to_owned(), coverage.expected - coverage.found)]),
+            coverage: Some(coverage),
+            metrics: ordering::metrics(model.space()?, &rows, &lengths),
+            settings: settings([("chain", rule)]),
+            ..TaskResult::default()
+        })
+    }
+}
+
+/// Chains of texts, each from general to specific.
+struct Chains {
+    chains: Vec<Vec<String>>,
+    /// What their file lists, and what of it is there.
+    coverage: Coverage,
+    /// How the texts of a chain were chosen.
+    rule: String,
+}
+
+/// Returns the chains. Chains are the rows of HierarCaps or the
+/// labels of a taxonomy, either all labels or those of the images.
+fn chains(cx: &Context<'_>) -> anyhow::Result<Chains> {
+    let as_given = |(chains, coverage)| Chains {
+        chains,
+        coverage,
+        rule: "as given".to_owned(),
+    };
+    let is_csv = |name: &str| name.ends_with(".csv") || name.ends_with(".csv.gz");
+    let csv = cx.data.iter().all(|p| is_csv(&p.to_string_lossy()));
+    if let [path] = cx.data
+        && HierarcapsTest::matches(path)
+    {
+        let data = HierarcapsTest::open(path, cx.options.images.as_deref())?;
+        return Ok(as_given((data.chains, data.rows)));
+    }
+    if csv {
+        return rows(&Hierarcaps::open(cx.data, 0)?).map(as_given);
+    }
+    let taxonomy = open::taxonomy(cx.options.taxonomy.as_deref(), cx.data)?;
+    let kind = NegativeKind::SameTier;
+    let ids = |ix: &NodeIx| taxonomy.node(*ix).id.clone();
+    let mut labels: BTreeSet<String> = taxonomy.labelled().iter().map(ids).collect();
+    let tiers = cx.options.tiers;
+    let lineages = Lineages::new(taxonomy, tiers, cx.options.rank_text, kind)?;
+    if open::taxonomy_file(cx.data).is_none() {
+        let shown = embed::labels_of(registry::open(cx.data, Need::Labels)?.as_ref());
+        labels.retain(|label| shown.contains(label));
+    }
+    let mut coverage = Coverage::default();
+    let mut chains = Vec::new();
+    for label in &labels {
+        let chain = match tiers {
+            0 => lineages.full_path(label),
+            _ => lineages.positives(label),
+        };
+        match chain {
+            Some(chain) => {
+                coverage.usable(1);
+                chains.push(chain);
+            }
+            None => coverage.miss("label without a chain", label),
+        }
+    }
+    let rule = match tiers {
+        0 => "all nodes of the path".to_owned(),
+        n => format!("{n} nodes, evenly spaced"),
+    };
+    Ok(Chains {
+        chains,
+        coverage,
+        rule,
+    })
+}
+
+fn rows(data: &Hierarcaps) -> anyhow::Result<(Vec<Vec<String>>, Coverage)> {
+    let (mut chains, mut coverage) = (Vec::new(), Coverage::default());
+    for (unit, size) in data.units().iter().enumerate() {
+        let rows = data.load(unit).map_err(|b| usage(b.fault.detail))?;
+        for row in 0..size.records as usize {
+            match rows.read(row) {
+                Ok(record) => {
+                    coverage.usable(1);
+                    chains.extend(record.chain.map(|chain| chain.positives));
+                }
+                Err(broken) => coverage.miss(broken.fault.cause.description(), &broken.key),
+            }
+        }
+    }
+    Ok((chains, coverage))
+}

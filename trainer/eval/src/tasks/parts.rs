@@ -1,0 +1,196 @@
+//! Part-based retrieval: scenes by their objects and objects by their scenes (notation 6.8).
+
+use std::collections::BTreeMap;
+
+use espalier_core::geometry::Space;
+use espalier_core::input::ResizeMode;
+
+use super::parts_tree::{KS, Labels, Tree, best, shares, tree};
+use super::scenes::Scenes;
+use crate::Points;
+use crate::metrics::curve::{Point, Sweep};
+use crate::search::{self, angles::angles};
+use crate::task::{BenchmarkData, Context, Task, TaskResult, settings};
+
+/// Name of the curve for scenes as queries and objects as gallery.
+pub const CURVE: &str = "parent_to_child";
+/// Intervals of the precision-recall curve.
+const GRID: usize = 256;
+
+/// Same-class and hierarchical retrieval.
+pub struct Parts;
+
+impl Task for Parts {
+    fn name(&self) -> &'static str {
+        "parts"
+    }
+
+    fn about(&self) -> &'static str {
+        "scenes and their objects: child_to_parent@K, parent_to_child@K, tree_recall@K, ot_index@K, \
+         ot_values_x100@K, total_variation@K, average_precision"
+    }
+
+    fn needs(&self) -> &'static str {
+        "images with labelled boxes: a folder of OpenImages (annotations-bbox CSV, class \
+         descriptions, images), or shards with boxes"
+    }
+
+    fn benchmarks(&self) -> &'static [BenchmarkData] {
+        &[BenchmarkData {
+            dataset: "openimages",
+            path: "openimages",
+            get: "openimages/test-annotations-bbox.csv, openimages/class-descriptions-boxable.csv and \
+                  the test images <ImageID>.jpg below openimages/",
+        }]
+    }
+
+    fn run(&self, cx: &Context<'_>) -> anyhow::Result<TaskResult> {
+        let mut scenes = Scenes::open(cx)?;
+        scenes.boxes = scenes.boxes.some("--data")?;
+        let space = cx.model()?.space()?;
+        let most = match cx.options.most {
+            0 => usize::MAX,
+            n => n,
+        };
+        let labels = Labels::of(&scenes);
+        let mut metrics = child_to_parent(space, &scenes, &labels, most);
+        let (found, curve) = parent_to_child(space, &scenes, &labels, most, &cx.options.top);
+        metrics.extend(found);
+        let images = scenes.images.points.len();
+        let queries = images.min(most);
+        Ok(TaskResult {
+            n: queries,
+            classes: scenes.boxes.labels.len(),
+            left_out: BTreeMap::from([(
+                "scene that was not queried".into(),
+                (images - queries) as u64,
+            )]),
+            settings: settings([
+                ("resize", cx.resize_name(ResizeMode::WhitePad)),
+                (
+                    "similarity",
+                    if uses_cosine(space) {
+                        "cosine"
+                    } else {
+                        "angle"
+                    }
+                    .to_owned(),
+                ),
+            ]),
+            coverage: Some(scenes.boxes.coverage),
+            metrics,
+            curves: BTreeMap::from([(CURVE.to_owned(), curve)]),
+            ..TaskResult::default()
+        })
+    }
+}
+
+/// Returns whether pairs are compared by cosine: CLIP has no angle at an origin.
+fn uses_cosine(space: &Space) -> bool {
+    matches!(space, Space::Sphere { .. })
+}
+
+/// Returns the similarities of each query to the whole gallery: cosine, or `of_angle` of the angle
+/// at the query; larger is closer.
+fn similarities<T: Send>(
+    space: &Space,
+    queries: &Points,
+    gallery: &Points,
+    of_angle: fn(f64) -> f64,
+    visit: impl Fn(usize, &[f64]) -> T + Sync,
+) -> Vec<T> {
+    if uses_cosine(space) {
+        return search::scores(space, queries, gallery, |at, row| {
+            let row: Vec<f64> = row.iter().map(|v| f64::from(*v)).collect();
+            visit(at, &row)
+        });
+    }
+    angles(space, queries, gallery, |at, row| {
+        let row: Vec<f64> = row.iter().map(|angle| of_angle(*angle)).collect();
+        visit(at, &row)
+    })
+}
+
+fn first_points(points: &Points, most: usize) -> Points {
+    points.select(&(0..points.len().min(most)).collect::<Vec<_>>())
+}
+
+/// Returns the column means of rows.
+fn means(rows: &[Vec<f64>]) -> Vec<f64> {
+    let width = rows.first().map_or(0, Vec::len);
+    let n = rows.len().max(1) as f64;
+    (0..width)
+        .map(|i| rows.iter().map(|r| r[i]).sum::<f64>() / n)
+        .collect()
+}
+
+/// Objects query scenes, ranked by decreasing angle at the object. A scene is relevant if it shows
+/// the object's label.
+fn child_to_parent(
+    space: &Space,
+    scenes: &Scenes,
+    labels: &Labels,
+    most: usize,
+) -> BTreeMap<String, f64> {
+    let queries = first_points(&scenes.boxes.parts.points, most);
+    let gallery = &scenes.images.points;
+    let deepest = KS[KS.len() - 1];
+    let rows = similarities(
+        space,
+        &queries,
+        gallery,
+        |angle| angle,
+        |at, row| {
+            let right = |image: usize| labels.shows(image, labels.of_part[at]);
+            let found: Vec<bool> = best(row, deepest).into_iter().map(right).collect();
+            shares(&found)
+        },
+    );
+    let named = KS.iter().zip(means(&rows));
+    named
+        .map(|(k, value)| (format!("child_to_parent@{k}"), value))
+        .collect()
+}
+
+/// Scenes query objects, ranked by increasing exterior angle at the scene. Returns the metrics and
+/// the precision-recall curve of all pairs.
+fn parent_to_child(
+    space: &Space,
+    scenes: &Scenes,
+    labels: &Labels,
+    most: usize,
+    sizes: &[usize],
+) -> (BTreeMap<String, f64>, Vec<Point>) {
+    let queries = first_points(&scenes.images.points, most);
+    let gallery = &scenes.boxes.parts.points;
+    let grid = if uses_cosine(space) {
+        Sweep::new(0.0, 1.0, GRID)
+    } else {
+        Sweep::new(0.0, std::f64::consts::PI, GRID)
+    };
+    let inward = |angle: f64| std::f64::consts::PI - angle;
+    let found = similarities(space, &queries, gallery, inward, |at, row| {
+        // A scene without a readable box is no query.
+        (!labels.of_image[at].is_empty()).then(|| tree(at, row, labels, sizes, grid.clone()))
+    });
+    let found: Vec<Tree> = found.into_iter().flatten().collect();
+    let same: Vec<Vec<f64>> = found.iter().map(|t| t.shares.clone()).collect();
+    let named = KS.iter().zip(means(&same));
+    let mut metrics: BTreeMap<String, f64> = named
+        .map(|(k, value)| (format!("parent_to_child@{k}"), value))
+        .collect();
+    let trees: Vec<Vec<f64>> = found.iter().map(|t| t.sizes.clone()).collect();
+    let names = [
+        "tree_recall",
+        "ot_index",
+        "ot_values_x100",
+        "total_variation",
+    ];
+    let keys = sizes
+        .iter()
+        .flat_map(|k| names.iter().map(move |name| format!("{name}@{k}")));
+    metrics.extend(keys.zip(means(&trees)));
+    let curve = found.iter().fold(grid, |all, tree| all.join(&tree.sweep));
+    metrics.insert("average_precision".to_owned(), curve.average_precision());
+    (metrics, curve.curve())
+}

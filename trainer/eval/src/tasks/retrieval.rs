@@ -1,0 +1,328 @@
+//! Retrieval of images by texts and of texts by images (notation 6.2).
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+
+use espalier_core::geometry::Space;
+use espalier_core::input::ResizeMode;
+use espalier_data::Coverage;
+use espalier_data::benchmarks::captioned::{Captioned, EXPECTED};
+use espalier_data::formats::registry::{self, Need};
+use espalier_data::records::files::Item;
+use espalier_io::exit::usage;
+
+use crate::Points;
+use crate::metrics::recall;
+use crate::search::top_k;
+use crate::stored::{self, Stored};
+use crate::task::{BenchmarkData, Context, Task, TaskResult, settings};
+
+/// Recall in both directions over the full gallery.
+pub struct Retrieval;
+
+/// Images and texts with their correspondence.
+struct Pool<'a> {
+    space: Cow<'a, Space>,
+    pictures: Points,
+    texts: Points,
+    /// The image of each text.
+    picture_of: Vec<u32>,
+    coverage: Coverage,
+    dataset: Option<String>,
+}
+
+impl Task for Retrieval {
+    fn name(&self) -> &'static str {
+        "retrieval"
+    }
+
+    fn about(&self) -> &'static str {
+        "image_retrieval_recall@K (text to image) and text_retrieval_recall@K (image to text)"
+    }
+
+    fn needs(&self) -> &'static str {
+        "a COCO captions JSON or a Karpathy split JSON with its images, or shards of images with \
+         captions; or --image-embeddings and --text-embeddings"
+    }
+
+    fn benchmarks(&self) -> &'static [BenchmarkData] {
+        &[
+            BenchmarkData {
+                dataset: "coco",
+                path: "coco",
+                get: "coco/annotations/captions_val2017.json and coco/val2017/*.jpg from \
+                      cocodataset.org (2017 val images and annotations)",
+            },
+            BenchmarkData {
+                dataset: "flickr30k",
+                path: "flickr30k",
+                get: "flickr30k/dataset_flickr30k.json (Karpathy's splits) and \
+                      flickr30k/flickr30k-images/*.jpg",
+            },
+        ]
+    }
+
+    fn run(&self, cx: &Context<'_>) -> anyhow::Result<TaskResult> {
+        let ks = ranks(&cx.options.k)?;
+        let pool = match &cx.options.image_embeddings {
+            Some(_) => precomputed(cx)?,
+            None => embedded(cx)?,
+        };
+        if pool.texts.is_empty() || pool.pictures.is_empty() {
+            let cause = pool.coverage.missing.iter().next();
+            let why = cause.map_or_else(String::new, |(cause, m)| {
+                format!("; {cause}: {} (for example {})", m.count, m.example)
+            });
+            return Err(usage(format!(
+                "--data: expected images with captions, found {} images and {} captions that can be \
+                 used{why}",
+                pool.pictures.len(),
+                pool.texts.len()
+            )));
+        }
+        Ok(recalls(cx, pool, &ks))
+    }
+}
+
+/// Returns the ranks to measure at, ascending.
+fn ranks(requested: &[usize]) -> anyhow::Result<Vec<usize>> {
+    let mut ks = requested.to_vec();
+    ks.sort_unstable();
+    ks.dedup();
+    if ks.first().is_none_or(|k| *k == 0) {
+        return Err(usage("--k: expected ranks of at least 1, such as 1,5,10"));
+    }
+    Ok(ks)
+}
+
+/// Embeds images and texts with the model.
+fn embedded<'a>(cx: &'a Context<'_>) -> anyhow::Result<Pool<'a>> {
+    let space = Cow::Borrowed(cx.model()?.space()?);
+    if let [path] = cx.data
+        && Captioned::matches(path)
+    {
+        return captioned(cx, path, space);
+    }
+    if cx.data.is_empty() {
+        return Err(usage(format!("--data: expected {EXPECTED}, found none")));
+    }
+    recorded(cx, space)
+}
+
+/// Embeds the images and captions of a benchmark with an index.
+fn captioned<'a>(cx: &Context<'_>, path: &Path, space: Cow<'a, Space>) -> anyhow::Result<Pool<'a>> {
+    let model = cx.model()?;
+    let data = Captioned::open(path, cx.options.images.as_deref(), &cx.options.split)?;
+    let items = data
+        .files
+        .iter()
+        .flatten()
+        .cloned()
+        .map(Item::from)
+        .collect();
+    let listed = model.files(items, cx.resize(ResizeMode::Squeeze))?;
+    let mut coverage = data.coverage.clone();
+    listed.subtract_unreadable(&mut coverage, |_| 1);
+    // Rows of the images in the index, including those without a file.
+    let mut file = 0;
+    let rows: Vec<Option<usize>> = data
+        .files
+        .iter()
+        .map(|f| {
+            f.as_ref()?;
+            file += 1;
+            listed.row_of[file - 1]
+        })
+        .collect();
+    let (texts, picture_of) = captions_with_image(&data, &rows, &mut coverage);
+    Ok(Pool {
+        space,
+        pictures: listed.points().clone(),
+        texts: model.texts(&texts)?,
+        picture_of,
+        coverage,
+        dataset: data.dataset.map(str::to_owned),
+    })
+}
+
+/// Embeds the records of a dataset, each an image with one caption.
+fn recorded<'a>(cx: &Context<'_>, space: Cow<'a, Space>) -> anyhow::Result<Pool<'a>> {
+    let model = cx.model()?;
+    let data = registry::open(cx.data, Need::Labels)?;
+    let expected = data.records();
+    let found = model.dataset(data, cx.data, cx.resize(ResizeMode::Squeeze))?;
+    let captions = &found.about.captions;
+    let mut coverage = Coverage {
+        expected,
+        found: captions.len() as u64,
+        missing: found.about.broken(),
+        ..Coverage::default()
+    };
+    repeated(captions, &mut coverage);
+    Ok(Pool {
+        space,
+        texts: model.texts(captions)?,
+        picture_of: (0..captions.len() as u32).collect(),
+        pictures: found.points.clone(),
+        coverage,
+        dataset: None,
+    })
+}
+
+/// Captions whose image has a row, with that row.
+fn captions_with_image(
+    data: &Captioned,
+    rows: &[Option<usize>],
+    coverage: &mut Coverage,
+) -> (Vec<String>, Vec<u32>) {
+    let (mut texts, mut picture_of) = (Vec::new(), Vec::new());
+    for (text, picture) in data.captions.iter().zip(&data.picture_of) {
+        match rows[*picture as usize] {
+            Some(row) => {
+                texts.push(text.clone());
+                picture_of.push(row as u32);
+            }
+            None => coverage.note("caption whose picture is missing", 1, text),
+        }
+    }
+    repeated(&texts, coverage);
+    (texts, picture_of)
+}
+
+/// Notes repeated texts: they tie, and only one image counts as relevant.
+fn repeated(texts: &[String], coverage: &mut Coverage) {
+    let mut seen: HashMap<&str, u64> = HashMap::new();
+    for text in texts {
+        *seen.entry(text).or_default() += 1;
+    }
+    let again = seen.iter().filter(|(_, n)| **n > 1);
+    let count = again.clone().map(|(_, n)| n - 1).sum();
+    let example = again.map(|(text, _)| *text).min().unwrap_or_default();
+    coverage.note("caption given again", count, example);
+}
+
+/// Returns the precomputed embeddings, paired by the names of a benchmark, or row by row.
+fn precomputed<'a>(cx: &Context<'_>) -> anyhow::Result<Pool<'a>> {
+    let (Some(images), Some(texts)) = (&cx.options.image_embeddings, &cx.options.text_embeddings)
+    else {
+        return Err(usage("expected --image-embeddings and --text-embeddings"));
+    };
+    let (mut images, mut texts) = (Stored::open(images)?, Stored::open(texts)?);
+    let space = Cow::Owned(stored::shared_space(&images, &texts)?);
+    let has_space = images.space.is_some() || texts.space.is_some();
+    // Moved, not copied: the points may take gigabytes.
+    let scaled = |p: Points| if has_space { p } else { stored::normalised(&p) };
+    let pictures = scaled(std::mem::take(&mut images.points));
+    let all = scaled(std::mem::take(&mut texts.points));
+    let mut coverage = Coverage::default();
+    let [path] = cx.data else {
+        if pictures.len() != all.len() {
+            return Err(usage(format!(
+                "without --data: expected as many images as texts, found {} images and {} texts",
+                pictures.len(),
+                all.len()
+            )));
+        }
+        coverage.usable(pictures.len() as u64);
+        return Ok(Pool {
+            space,
+            picture_of: (0..pictures.len() as u32).collect(),
+            pictures,
+            texts: all,
+            coverage,
+            dataset: None,
+        });
+    };
+    let data = Captioned::open(path, cx.options.images.as_deref(), &cx.options.split)?;
+    let rows = rows_by_name(&data.names, &images.by_name(), &mut coverage);
+    let (picks, picture_of) = pairs_by_name(&data, &rows, &texts.by_name(), &mut coverage);
+    let unchanged = picks.iter().copied().eq(0..all.len());
+    Ok(Pool {
+        space,
+        pictures,
+        texts: if unchanged { all } else { all.select(&picks) },
+        picture_of,
+        coverage,
+        dataset: data.dataset.map(str::to_owned),
+    })
+}
+
+/// Returns the embedding of each image of a benchmark by its name, or by its name without folders.
+fn rows_by_name(
+    names: &[String],
+    by_image: &HashMap<&str, usize>,
+    coverage: &mut Coverage,
+) -> Vec<Option<usize>> {
+    names
+        .iter()
+        .map(|name| {
+            let base = name.rsplit('/').next().unwrap_or(name);
+            let row = by_image
+                .get(name.as_str())
+                .or_else(|| by_image.get(base))
+                .copied();
+            match row {
+                Some(_) => coverage.usable(1),
+                None => coverage.miss("no embedding of this name", name),
+            }
+            row
+        })
+        .collect()
+}
+
+/// Returns the embedding of each caption whose image has a row, with that row.
+fn pairs_by_name(
+    data: &Captioned,
+    rows: &[Option<usize>],
+    by_text: &HashMap<&str, usize>,
+    coverage: &mut Coverage,
+) -> (Vec<usize>, Vec<u32>) {
+    let (mut picks, mut picture_of) = (Vec::new(), Vec::new());
+    for (text, picture) in data.captions.iter().zip(&data.picture_of) {
+        match (rows[*picture as usize], by_text.get(text.as_str())) {
+            (Some(row), Some(pick)) => {
+                picks.push(*pick);
+                picture_of.push(row as u32);
+            }
+            (_, None) => coverage.note("caption without an embedding", 1, text),
+            (None, _) => coverage.note("caption whose picture is missing", 1, text),
+        }
+    }
+    (picks, picture_of)
+}
+
+/// Returns the recall both ways.
+fn recalls(cx: &Context<'_>, mut pool: Pool<'_>, ks: &[usize]) -> TaskResult {
+    let most = ks.last().copied().unwrap_or(1) + 1;
+    let mut of_picture = vec![Vec::new(); pool.pictures.len()];
+    for (text, picture) in (0..).zip(&pool.picture_of) {
+        of_picture[*picture as usize].push(text);
+    }
+    let of_text: Vec<Vec<u32>> = pool.picture_of.iter().map(|p| vec![*p]).collect();
+    let to_pictures = top_k(&pool.space, &pool.texts, &pool.pictures, most);
+    let to_texts = top_k(&pool.space, &pool.pictures, &pool.texts, most);
+    let mut metrics = BTreeMap::new();
+    for k in ks {
+        for (name, ranked, relevant) in [
+            ("image_retrieval_recall", &to_pictures, &of_text),
+            ("text_retrieval_recall", &to_texts, &of_picture),
+        ] {
+            let found = recall::recall_at(ranked, relevant, *k);
+            metrics.insert(format!("{name}@{k}"), found.value);
+            let kind = format!("{name}@{k} query with a tie at its last rank");
+            pool.coverage.note(&kind, found.ties, "");
+        }
+    }
+    let alone = of_picture.iter().filter(|texts| texts.is_empty()).count();
+    TaskResult {
+        n: pool.picture_of.len(),
+        classes: pool.pictures.len(),
+        left_out: BTreeMap::from([("picture without a text".to_owned(), alone as u64)]),
+        dataset: pool.dataset,
+        coverage: Some(pool.coverage),
+        settings: settings([("resize", cx.resize_name(ResizeMode::Squeeze))]),
+        metrics,
+        ..TaskResult::default()
+    }
+}

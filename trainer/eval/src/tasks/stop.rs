@@ -1,0 +1,195 @@
+//! Evaluates where paths in the taxonomy stop.
+
+use std::collections::BTreeMap;
+
+use espalier_core::caption::{Calibration, Classifier};
+use espalier_core::input::ResizeMode;
+use espalier_core::taxonomy::{NodeIx, Taxonomy};
+use espalier_data::Coverage;
+use espalier_data::formats::open;
+use espalier_data::formats::registry::{self, Need};
+use espalier_io::exit::usage;
+
+use crate::embedded::Embedded;
+use crate::stop::{self, Picture};
+use crate::stop_fit;
+use crate::task::{BenchmarkData, Context, Task, TaskResult, settings};
+use crate::{Points, prompts};
+
+/// Probabilities of paths, and where they stop for known and unknown labels.
+pub struct Stop;
+
+/// Returns the taxonomy without a share of its labels, spread evenly over its file.
+fn hold_out(taxonomy: Taxonomy, share: f64) -> Taxonomy {
+    let labels = taxonomy.labelled().to_vec();
+    let is_held_out = |at: usize| ((at + 1) as f64 * share).floor() > (at as f64 * share).floor();
+    let remains = |ix: NodeIx| labels.binary_search(&ix).is_ok_and(|at| !is_held_out(at));
+    taxonomy.with_labels(remains)
+}
+
+/// Checks the share of labels to hold out.
+fn checked_share(share: f64) -> anyhow::Result<f64> {
+    if !(0.0..1.0).contains(&share) {
+        return Err(usage(format!(
+            "--hold-out: expected a share of the labels in [0, 1), found {share}"
+        )));
+    }
+    Ok(share)
+}
+
+/// Images by what the model knows of their labels.
+#[derive(Default)]
+struct Pictures<'a> {
+    /// Images of labels to choose from.
+    known: Vec<Picture<'a>>,
+    /// Images of other nodes.
+    unknown: Vec<Picture<'a>>,
+    /// Number of images whose label is no node.
+    elsewhere: u64,
+}
+
+impl<'a> Pictures<'a> {
+    fn of(embedded: &'a Embedded, taxonomy: &Taxonomy) -> Self {
+        let mut found = Self::default();
+        for (at, label) in embedded.about.labels.iter().enumerate() {
+            match label.as_deref().and_then(|id| taxonomy.find(id)) {
+                None => found.elsewhere += 1,
+                Some(ix) if taxonomy.node(ix).labelled => {
+                    let picture = Picture::new(embedded.points.row(at), ix, at);
+                    found.known.push(picture);
+                }
+                Some(ix) => {
+                    let picture = Picture::new(embedded.points.row(at), ix, at);
+                    found.unknown.push(picture);
+                }
+            }
+        }
+        found
+    }
+}
+
+/// Judges where the paths of images stop, among labels with these points. Returns the origin of the
+/// calibration in words, and the metrics.
+fn evaluate(
+    cx: &Context<'_>,
+    taxonomy: &Taxonomy,
+    points: &Points,
+    known: &[Picture<'_>],
+    unknown: &[Picture<'_>],
+) -> anyhow::Result<(&'static str, BTreeMap<String, f64>)> {
+    let model = cx.model()?;
+    let (space, width) = (model.space()?, points.width());
+    let classifier = |calibration: Calibration| {
+        Classifier::new(taxonomy.clone(), points.data().to_vec(), width, calibration)
+    };
+    let (by, walked, calibration) = match &model.model.calibration {
+        Some(bundled) => {
+            let walked = stop::walks(&classifier(bundled.clone())?, space, known);
+            ("the bundle's", walked, bundled.clone())
+        }
+        None => {
+            let (walked, fitted) = stop_fit::cross_fit(classifier, space, known)?;
+            let walked = walked.into_iter().map(|(_, walk)| walk).collect();
+            (
+                "fitted on halves, each evaluated with that of the other",
+                walked,
+                fitted,
+            )
+        }
+    };
+    let mut metrics = stop::known(&walked);
+    if !unknown.is_empty() {
+        let walked = stop::walks(&classifier(calibration.clone())?, space, unknown);
+        metrics.extend(stop::unknown(&walked, calibration.threshold));
+    }
+    Ok((by, metrics))
+}
+
+impl Task for Stop {
+    fn name(&self) -> &'static str {
+        "stop"
+    }
+
+    fn about(&self) -> &'static str {
+        "where paths in the taxonomy stop: how often the node is right, its reported probability, risk by \
+         coverage, and the same for unknown labels"
+    }
+
+    fn needs(&self) -> &'static str {
+        "images with labels of a taxonomy; its nodes that are not labels, and the labels that --hold-out \
+         removes, are unknown to the model"
+    }
+
+    fn benchmarks(&self) -> &'static [BenchmarkData] {
+        &[]
+    }
+
+    fn run(&self, cx: &Context<'_>) -> anyhow::Result<TaskResult> {
+        let model = cx.model()?;
+        let full = open::taxonomy(cx.options.taxonomy.as_deref(), cx.data)?;
+        let share = checked_share(cx.options.hold_out)?;
+        let taxonomy = hold_out(full, share);
+        let data = registry::open(cx.data, Need::Labels)?;
+        let records = data.records();
+        let embedded = model.dataset(data, cx.data, cx.resize(ResizeMode::CentreCrop))?;
+        let Pictures {
+            known,
+            unknown,
+            elsewhere,
+        } = Pictures::of(&embedded, &taxonomy);
+        if known.len() < 2 {
+            return Err(usage(format!(
+                "--data: expected images with labels of the taxonomy, found {} of {records}",
+                known.len()
+            )));
+        }
+        let set = prompts::resolve(&cx.options.prompts, cx.dataset);
+        let labels = taxonomy.labelled();
+        let names: Vec<String> = labels
+            .iter()
+            .map(|ix| taxonomy.name(*ix).to_owned())
+            .collect();
+        let points = model.classes(&names, set)?;
+        let (by, metrics) = evaluate(cx, &taxonomy, &points, &known, &unknown)?;
+        Ok(TaskResult {
+            n: known.len(),
+            classes: labels.len(),
+            metrics,
+            settings: settings([
+                ("resize", cx.resize_name(ResizeMode::CentreCrop)),
+                ("calibration", by.to_owned()),
+                ("hold_out", share.to_string()),
+            ]),
+            prompts: set.to_owned(),
+            left_out: BTreeMap::from([("label not in the taxonomy".to_owned(), elsewhere)]),
+            coverage: Some(Coverage {
+                expected: records,
+                found: (known.len() + unknown.len()) as u64,
+                missing: embedded.about.broken(),
+                ..Coverage::default()
+            }),
+            ..TaskResult::default()
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_of_the_labels_is_held_out_evenly() {
+        let rows: String = (0..10)
+            .map(|i| format!("l{i}\tlabel {i}\tr\t1\n"))
+            .collect();
+        let text = format!("synset\tnames\thypernyms\tlabelled\nr\tall\t\t0\n{rows}");
+        let full = Taxonomy::from_tsv(&text).unwrap();
+        let labels: Vec<String> = hold_out(full, 0.2)
+            .nodes()
+            .iter()
+            .filter(|node| node.labelled)
+            .map(|node| node.id.clone())
+            .collect();
+        assert_eq!(labels, ["l0", "l1", "l2", "l3", "l5", "l6", "l7", "l8"]);
+    }
+}

@@ -1,0 +1,299 @@
+//! How well names taught by a few photos are recognised, and what they cost the others.
+
+use std::collections::BTreeMap;
+
+use anyhow::Context as _;
+use espalier_core::caption::{Classifier, TaughtConcept};
+use espalier_core::geometry::Space;
+use espalier_core::input::ResizeMode;
+use espalier_core::taxonomy::{NodeIx, Taxonomy};
+use espalier_data::Coverage;
+use espalier_data::formats::open;
+use espalier_data::formats::registry::{self, Need};
+use espalier_data::records::random::{Purpose, Random};
+use espalier_io::exit::usage;
+
+use crate::prompts;
+use crate::task::{BenchmarkData, Context, Task, TaskResult, settings};
+
+/// Names taught by photos of labels that are held out.
+pub struct Teach;
+
+/// Number of labels held out and taught in a round.
+const TAUGHT: usize = 10;
+
+/// Number of images by which each is taught.
+const PHOTOS: usize = 3;
+
+/// Number of rounds, each with other labels and images.
+const ROUNDS: u64 = 12;
+
+/// An image and its label.
+struct Labelled<'a> {
+    point: &'a [f32],
+    label: NodeIx,
+}
+
+/// Counts of all rounds.
+#[derive(Default)]
+struct Counts {
+    taught: u64,
+    taught_right: u64,
+    others: u64,
+    others_right_before: u64,
+    others_right: u64,
+    checked: u64,
+    recognised: u64,
+}
+
+impl Counts {
+    /// Shares of images whose path ends at the right node: `taught_right` for images of the taught
+    /// labels, which did not teach; `others_right` for images of the other labels, and
+    /// `others_right_before` without the taught names. `recognised` is the share of the teaching
+    /// images that are recognised by the others of their name.
+    fn metrics(&self) -> BTreeMap<String, f64> {
+        let share = |part: u64, all: u64| part as f64 / all.max(1) as f64;
+        let before = share(self.others_right_before, self.others);
+        let after = share(self.others_right, self.others);
+        BTreeMap::from([
+            (
+                "taught_right".to_owned(),
+                share(self.taught_right, self.taught),
+            ),
+            ("others_right_before".to_owned(), before),
+            ("others_right".to_owned(), after),
+            ("others_lost".to_owned(), before - after),
+            (
+                "recognised".to_owned(),
+                share(self.recognised, self.checked),
+            ),
+        ])
+    }
+}
+
+/// Holds out some labels, teaches each by some of its images, and counts where the paths of all
+/// other images end.
+fn round(
+    (classifier, space): (&Classifier, &Space),
+    images: &[Labelled<'_>],
+    by_label: &BTreeMap<NodeIx, Vec<usize>>,
+    number: u64,
+    counts: &mut Counts,
+) -> anyhow::Result<()> {
+    let taxonomy = classifier.taxonomy();
+    let mut random = Random::new(number, Purpose::Teach, 0, 0);
+    let enough = by_label.iter().filter(|(_, images)| images.len() > PHOTOS);
+    let mut labels: Vec<NodeIx> = enough.map(|(label, _)| *label).collect();
+    random.shuffle(&mut labels);
+    labels.truncate(TAUGHT);
+    let known = classifier.without_labels(|ix| labels.contains(&ix))?;
+    let mut teaching = vec![false; images.len()];
+    let mut concepts = Vec::new();
+    for label in &labels {
+        let mut own = by_label[label].clone();
+        random.shuffle(&mut own);
+        own.truncate(PHOTOS);
+        own.iter().for_each(|index| teaching[*index] = true);
+        let parent = taxonomy.node(*label).parents.first();
+        let concept = TaughtConcept {
+            name: taxonomy.node(*label).id.clone(),
+            below: taxonomy
+                .node(parent.copied().unwrap_or(taxonomy.root()))
+                .id
+                .clone(),
+            photos: own
+                .iter()
+                .map(|index| images[*index].point.to_vec())
+                .collect(),
+        };
+        let check = known.check_taught(space, &concept);
+        counts.recognised += check.recognised as u64;
+        counts.checked += check.photos as u64;
+        concepts.push(concept);
+    }
+    let (taught, _) = known.teach(space, &concepts)?;
+    let end = |classifier: &Classifier, point: &[f32]| {
+        let path = classifier.path(space, point);
+        path.steps
+            .last()
+            .map(|(ix, _)| classifier.taxonomy().node(*ix).id.clone())
+    };
+    for (index, image) in images.iter().enumerate() {
+        let found = end(&taught, image.point);
+        let label = &taxonomy.node(image.label).id;
+        match labels.iter().position(|held| *held == image.label) {
+            Some(_) if teaching[index] => {}
+            Some(position) => {
+                counts.taught += 1;
+                counts.taught_right += u64::from(found == Some(concepts[position].id()));
+            }
+            None => {
+                counts.others += 1;
+                counts.others_right += u64::from(found.as_ref() == Some(label));
+                let before = end(&known, image.point);
+                counts.others_right_before += u64::from(before.as_ref() == Some(label));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Groups images by label.
+fn by_label(images: &[Labelled<'_>]) -> BTreeMap<NodeIx, Vec<usize>> {
+    let mut groups: BTreeMap<NodeIx, Vec<usize>> = BTreeMap::new();
+    for (index, image) in images.iter().enumerate() {
+        groups.entry(image.label).or_default().push(index);
+    }
+    groups
+}
+
+/// Returns the images that have a label of the taxonomy, and the number of the others.
+fn labelled<'a>(
+    taxonomy: &Taxonomy,
+    labels: &[Option<String>],
+    point: impl Fn(usize) -> &'a [f32],
+) -> (Vec<Labelled<'a>>, u64) {
+    let find = |id: &Option<String>| taxonomy.find(id.as_deref()?);
+    let is_label = |ix: &NodeIx| taxonomy.node(*ix).labelled;
+    let found = labels.iter().enumerate().filter_map(|(at, id)| {
+        let label = find(id).filter(is_label)?;
+        Some(Labelled {
+            point: point(at),
+            label,
+        })
+    });
+    let images: Vec<_> = found.collect();
+    let others = (labels.len() - images.len()) as u64;
+    (images, others)
+}
+
+impl Task for Teach {
+    fn name(&self) -> &'static str {
+        "teach"
+    }
+
+    fn about(&self) -> &'static str {
+        "names taught by three photos each: how often they are recognised, and what they cost the other labels"
+    }
+
+    fn needs(&self) -> &'static str {
+        "images with labels of a taxonomy, at least ten labels with four images or more; a bundle"
+    }
+
+    fn benchmarks(&self) -> &'static [BenchmarkData] {
+        &[]
+    }
+
+    fn run(&self, cx: &Context<'_>) -> anyhow::Result<TaskResult> {
+        let model = cx.model()?;
+        let space = model.space()?;
+        let calibration = model.model.calibration.clone();
+        let calibration = calibration.with_context(|| {
+            "--task teach: expected a bundle, which has a calibration, found a checkpoint; export it first"
+        })?;
+        let taxonomy = open::taxonomy(cx.options.taxonomy.as_deref(), cx.data)?;
+        let data = registry::open(cx.data, Need::Labels)?;
+        let records = data.records();
+        let embedded = model.dataset(data, cx.data, cx.resize(ResizeMode::CentreCrop))?;
+        let (images, elsewhere) = labelled(&taxonomy, &embedded.about.labels, |at| {
+            embedded.points.row(at)
+        });
+        let groups = by_label(&images);
+        let enough = groups.values().filter(|group| group.len() > PHOTOS).count();
+        if enough < TAUGHT {
+            return Err(usage(format!(
+                "--data: expected at least {TAUGHT} labels with more than {PHOTOS} images, found {enough}"
+            )));
+        }
+        let set = prompts::resolve(&cx.options.prompts, cx.dataset);
+        let labels = taxonomy.labelled();
+        let names: Vec<String> = labels
+            .iter()
+            .map(|ix| taxonomy.name(*ix).to_owned())
+            .collect();
+        let points = model.classes(&names, set)?;
+        let count = labels.len();
+        let classifier = Classifier::new(
+            taxonomy,
+            points.data().to_vec(),
+            points.width(),
+            calibration,
+        )?;
+        let mut counts = Counts::default();
+        for number in 0..ROUNDS {
+            round((&classifier, space), &images, &groups, number, &mut counts)?;
+        }
+        Ok(TaskResult {
+            n: images.len(),
+            classes: count,
+            metrics: counts.metrics(),
+            settings: settings([
+                ("resize", cx.resize_name(ResizeMode::CentreCrop)),
+                ("taught", TAUGHT.to_string()),
+                ("photos", PHOTOS.to_string()),
+                ("rounds", ROUNDS.to_string()),
+            ]),
+            prompts: set.to_owned(),
+            left_out: BTreeMap::from([("label not in the taxonomy".to_owned(), elsewhere)]),
+            coverage: Some(Coverage {
+                expected: records,
+                found: images.len() as u64,
+                missing: embedded.about.broken(),
+                ..Coverage::default()
+            }),
+            ..TaskResult::default()
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use espalier_core::caption::Calibration;
+
+    use super::*;
+
+    /// A classifier of 24 labels in a Lorentz space, and five images around each.
+    fn world() -> (Classifier, Vec<Vec<f32>>) {
+        let rows: String = (0..24)
+            .map(|i| format!("l{i}\tlabel {i}\tr\t1\n"))
+            .collect();
+        let text = format!("synset\tnames\thypernyms\tlabelled\nr\tall\t\t0\n{rows}");
+        let taxonomy = Taxonomy::from_tsv(&text).unwrap();
+        let axis = |i: usize, length: f32, noise: usize| {
+            let mut point = vec![0.0; 24];
+            point[i] = length;
+            point[(i + 1 + noise) % 24] += 0.2 * length;
+            point
+        };
+        let labels: Vec<f32> = (0..24).flat_map(|i| axis(i, 0.6, 22)).collect();
+        let classifier =
+            Classifier::new(taxonomy, labels, 24, Calibration::of_scale(100.0)).unwrap();
+        let images = (0..24 * 5).map(|at| axis(at / 5, 0.25, at % 5)).collect();
+        (classifier, images)
+    }
+
+    #[test]
+    fn held_out_labels_are_learned_from_three_images() {
+        let (classifier, points) = world();
+        let space = Space::Lorentz { curvature: 0.1 };
+        let labels: Vec<Option<String>> = (0..points.len())
+            .map(|at| Some(format!("l{}", at / 5)))
+            .collect();
+        let (images, others) = labelled(classifier.taxonomy(), &labels, |at| points[at].as_slice());
+        assert_eq!((images.len(), others), (120, 0));
+        let mut counts = Counts::default();
+        round(
+            (&classifier, &space),
+            &images,
+            &by_label(&images),
+            0,
+            &mut counts,
+        )
+        .unwrap();
+        assert_eq!((counts.taught, counts.others, counts.checked), (20, 70, 30));
+        let metrics = counts.metrics();
+        assert!(metrics["taught_right"] > 0.9, "{metrics:?}");
+        assert!(metrics["others_lost"].abs() < 1e-9, "{metrics:?}");
+        assert!(metrics["recognised"] > 0.9, "{metrics:?}");
+    }
+}

@@ -1,0 +1,185 @@
+//! VL-CheckList, objects: a text that fits against one that does not, by place and size (notation
+//! 6.9).
+
+use std::collections::BTreeMap;
+
+use espalier_core::geometry::Space;
+use espalier_core::input::ResizeMode;
+use espalier_data::benchmarks::vl_checklist::{EXPECTED, List, VlChecklist as Data};
+use espalier_data::records::files::Item;
+
+use crate::Points;
+use crate::embedded::{EmbeddedFiles, View};
+use crate::task::{BenchmarkData, Context, Task, TaskResult, settings};
+
+/// Accuracy by kind, then means of means.
+pub struct VlChecklist;
+
+const LOCATIONS: [&str; 3] = ["center", "mid", "margin"];
+const SIZES: [&str; 3] = ["large", "medium", "small"];
+
+impl Task for VlChecklist {
+    fn name(&self) -> &'static str {
+        "vl-checklist"
+    }
+
+    fn about(&self) -> &'static str {
+        "a text that fits against one that does not: center .. margin, large .. small, location, size, \
+         object"
+    }
+
+    fn needs(&self) -> &'static str {
+        EXPECTED
+    }
+
+    fn benchmarks(&self) -> &'static [BenchmarkData] {
+        &[BenchmarkData {
+            dataset: "vl-checklist",
+            path: "vl-checklist",
+            get: "the corpus YAML files and JSON lists of VL-CheckList in vl-checklist/ with the \
+                  images of Visual Genome (and HAKE, SWiG for the full benchmark) below it",
+        }]
+    }
+
+    fn run(&self, cx: &Context<'_>) -> anyhow::Result<TaskResult> {
+        let data = Data::open(cx.path()?, cx.options.images.as_deref())?;
+        let model = cx.model()?;
+        let space = model.space()?;
+        let view = View {
+            resize: cx.resize(ResizeMode::Squeeze),
+            double_norm: cx.options.double_norm,
+        };
+        let items = data.pictures.iter().cloned().map(Item::from).collect();
+        let listed = model.files(items, view)?;
+        let mut coverage = data.coverage.clone();
+        let questions = |picture: usize| {
+            let all = data.lists.iter().flat_map(|l| &l.questions);
+            all.filter(|q| q.picture == picture).count() as u64
+        };
+        listed.subtract_unreadable(&mut coverage, questions);
+        // Accuracies by kind and corpus.
+        let mut found: BTreeMap<String, BTreeMap<String, f64>> = BTreeMap::new();
+        let (mut n, mut ties) = (0, 0);
+        for list in &data.lists {
+            let sides = list
+                .questions
+                .iter()
+                .flat_map(|q| [q.positive.clone(), q.negative.clone()]);
+            let points = model.texts(&sides.collect::<Vec<_>>())?;
+            let (right, total) = count_right(space, list, &points, &listed, &mut ties);
+            if total > 0 {
+                let kind = list
+                    .kind
+                    .rsplit('/')
+                    .next()
+                    .unwrap_or(&list.kind)
+                    .to_owned();
+                let accuracy = right as f64 / total as f64;
+                found
+                    .entry(kind)
+                    .or_default()
+                    .insert(list.corpus.clone(), accuracy);
+            }
+            n += total;
+        }
+        coverage.note("question whose texts score the same, a miss", ties, "");
+        Ok(TaskResult {
+            dataset: Some("vl-checklist".into()),
+            n,
+            classes: 2,
+            settings: settings([
+                ("resize", cx.resize_name(ResizeMode::Squeeze)),
+                ("double_norm", cx.options.double_norm.to_string()),
+            ]),
+            coverage: Some(coverage),
+            metrics: means(&found),
+            ..TaskResult::default()
+        })
+    }
+}
+
+/// Counts the questions of a list whose right text scores higher, and those whose image could be
+/// read; `points` are the texts of the questions, the right one first. Adds the `ties`.
+fn count_right(
+    space: &Space,
+    list: &List,
+    points: &Points,
+    listed: &EmbeddedFiles,
+    ties: &mut u64,
+) -> (usize, usize) {
+    let (mut right, mut total) = (0, 0);
+    for (i, question) in list.questions.iter().enumerate() {
+        let Some(picture) = listed.point(question.picture) else {
+            continue;
+        };
+        let score = |at: usize| space.score(points.row(at), picture);
+        let (fits, wrong) = (score(2 * i), score(2 * i + 1));
+        total += 1;
+        right += usize::from(fits > wrong);
+        *ties += u64::from(fits == wrong);
+    }
+    (right, total)
+}
+
+fn mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
+    let values: Vec<f64> = values.into_iter().collect();
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// Returns the family of a corpus: `vg` of `vg_obj` and `vg_subj`, `swig` of all of SWiG's.
+fn family(corpus: &str) -> &str {
+    corpus.split('_').next().unwrap_or(corpus)
+}
+
+/// Returns the mean over corpora within a family, then over families; location, size and their
+/// mean.
+fn means(found: &BTreeMap<String, BTreeMap<String, f64>>) -> BTreeMap<String, f64> {
+    let mut metrics = BTreeMap::new();
+    for (kind, corpora) in found {
+        let mut families: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+        for (corpus, accuracy) in corpora {
+            families.entry(family(corpus)).or_default().push(*accuracy);
+            if corpora.len() > 1 {
+                metrics.insert(format!("{corpus}_{kind}"), *accuracy);
+            }
+        }
+        let value = mean(families.into_values().filter_map(mean));
+        metrics.extend(value.map(|v| (kind.clone(), v)));
+    }
+    let group = |kinds: [&str; 3]| -> Option<f64> {
+        mean(kinds.into_iter().filter_map(|k| metrics.get(k).copied()))
+    };
+    let (location, size) = (group(LOCATIONS), group(SIZES));
+    metrics.extend(location.map(|v| ("location".to_owned(), v)));
+    metrics.extend(size.map(|v| ("size".to_owned(), v)));
+    metrics.extend(mean([location, size].into_iter().flatten()).map(|v| ("object".to_owned(), v)));
+    metrics
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn families_are_averaged_first() {
+        let of = |pairs: &[(&str, f64)]| -> BTreeMap<String, f64> {
+            pairs.iter().map(|(c, v)| ((*c).to_owned(), *v)).collect()
+        };
+        let found = BTreeMap::from([
+            (
+                "center".to_owned(),
+                of(&[("vg_obj", 0.6), ("vg_subj", 0.8), ("hake", 0.5)]),
+            ),
+            ("large".to_owned(), of(&[("vg_obj", 0.9)])),
+        ]);
+        let m = means(&found);
+        // (0.7 + 0.5) / 2.
+        assert!((m["center"] - 0.6).abs() < 1e-12);
+        assert_eq!(
+            (m["location"], m["size"], m["hake_center"]),
+            (m["center"], 0.9, 0.5)
+        );
+        assert!((m["object"] - 0.75).abs() < 1e-12);
+        assert!(!m.contains_key("vg_obj_large"));
+    }
+}

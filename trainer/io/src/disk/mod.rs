@@ -1,0 +1,15 @@
+//! Files and folders: atomic writes, strict reading of tensor files, and the names in the folder of
+//! a run.
+
+pub mod cache;
+pub mod dtype;
+pub mod gzip;
+#[cfg(test)]
+pub mod listing;
+pub mod nearby;
+pub mod read;
+pub mod run_folder;
+pub mod safetensors_file;
+pub mod temporary;
+pub mod weights_file;
+pub mod write;
