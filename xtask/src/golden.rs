@@ -115,7 +115,7 @@ fn generate(script: &Path, folder: &Path) -> Result<Vec<PathBuf>> {
 ///
 /// # Errors
 /// Fails if the script has no header, or its dependencies cannot be installed.
-pub(crate) fn python_for(script: &Path) -> Result<Command> {
+pub fn python_for(script: &Path) -> Result<Command> {
     if on_path("uv").is_some() {
         let mut uv = command("uv");
         uv.args(["run", "--quiet", "--script"]);

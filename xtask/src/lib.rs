@@ -5,10 +5,6 @@
 
 #![forbid(unsafe_code)]
 
-pub mod agree;
-pub mod bench;
-pub mod browser_test;
-mod chance;
 pub mod ci;
 pub mod demo;
 pub mod dependencies;
@@ -17,28 +13,21 @@ pub mod docs;
 pub mod document;
 pub mod engines;
 pub mod files;
-pub mod fuzz;
 pub mod golden;
 mod harness;
+pub mod lab;
 pub mod models;
-pub mod mutants;
 pub mod offline;
-pub mod page_cost;
 pub mod paths;
 pub mod phases;
 pub mod process;
 pub mod python;
 pub mod release;
-pub mod scale;
 pub mod serve;
 pub mod setup;
-pub mod siege;
 pub mod sizes;
 pub mod stamp;
-pub mod study;
 pub mod test_run;
-#[cfg(unix)]
-pub mod torture;
 pub mod totals;
 pub mod transfer;
 pub mod web_build;

@@ -1,17 +1,15 @@
 //! `cargo xtask`: the commands of the repository.
 
-use std::path::{Path, PathBuf};
+use std::ffi::OsString;
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use xtask::setup::wasm_target::Choice;
-#[cfg(unix)]
-use xtask::torture;
 use xtask::totals::Totals;
 use xtask::{
-    agree, bench, ci, demo, dependencies, docs, fuzz, golden, mutants, page_cost, paths, release,
-    scale, setup, siege, study, test_run, web_build,
+    ci, demo, dependencies, docs, golden, lab, paths, release, setup, test_run, web_build,
 };
 
 /// Set-up, build, serve, test and check commands of Espalier.
@@ -82,42 +80,25 @@ enum Command {
     Dependencies(dependencies::Options),
     /// Build the documentation as a site and check its links
     Docs(docs::Options),
-    /// Search for inputs that break the code that reads files, texts and messages
-    Fuzz(fuzz::Options),
-    /// Compare the answers of all engines and browsers to a folder of photos
-    Agree {
-        /// Folder of photos; folders in it are read, too
-        photos: PathBuf,
-    },
-    /// Change the code in small ways and count the changes that no test notices
-    Mutants(mutants::Options),
-    /// Kill `trainer` at random moments, fill its disk, and check what it leaves
-    #[cfg(unix)]
-    Torture(torture::Options),
-    /// Give the page hundreds of photos in Chromium and Firefox, and end its engines
-    Siege(siege::Options),
     /// Generate the reference values below tests/golden again
     Golden {
         /// Only compare them with the stored ones
         #[arg(long)]
         check: bool,
     },
-    /// Open the page with a bundle and print what it costs in bytes, memory and time
-    PageCost {
-        /// Folder of the bundle
-        bundle: PathBuf,
-    },
-    /// Work out what a run in many processes costs, from measured parts
-    Scale(scale::Options),
-    /// Compare training and inference on the CPU with PyTorch
-    Bench(bench::Options),
-    /// Train methods from the same start and compare them over several seeds
-    Study(Box<study::Options>),
 }
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
-    match paths::root().and_then(|root| run(&root, cli.command)) {
+    let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let code = match lab::call(&arguments) {
+        Some(call) => paths::root().and_then(|root| lab::run(&root, &call)),
+        None => {
+            let matches = lab::listed(Cli::command()).get_matches();
+            let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+            paths::root().and_then(|root| run(&root, cli.command))
+        }
+    };
+    match code {
         Ok(code) => code,
         Err(error) => {
             eprintln!("error: {error:#}");
@@ -183,17 +164,7 @@ fn run(root: &Path, command: Command) -> Result<ExitCode> {
         Command::Ci(options) => ci::run(root, &options)?,
         Command::Dependencies(options) => dependencies::run(root, &options)?,
         Command::Docs(options) => docs::run(root, &options)?,
-        Command::Fuzz(options) => return fuzz::run(root, &options),
-        Command::Mutants(options) => return mutants::run(root, &options),
-        #[cfg(unix)]
-        Command::Torture(options) => return torture::run(root, &options),
         Command::Golden { check } => golden::run_all(root, check)?,
-        Command::Agree { photos } => agree::run(root, &photos)?,
-        Command::Siege(options) => siege::run(root, &options)?,
-        Command::PageCost { bundle } => page_cost::run(root, &bundle)?,
-        Command::Scale(options) => scale::run(&options)?,
-        Command::Bench(options) => bench::run(root, &options)?,
-        Command::Study(options) => study::run(root, &options)?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -212,11 +183,10 @@ fn printed(totals: Totals) -> ExitCode {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_command_line_is_consistent() {
-        Cli::command().debug_assert();
+        lab::listed(Cli::command()).debug_assert();
     }
 
     #[test]

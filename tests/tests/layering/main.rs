@@ -18,7 +18,7 @@ use imports::Imports;
 use xtask::docs::markdown::links;
 
 /// For each package of the workspace, the others that it may depend on, in tests too.
-const ARROWS: [(&str, &[&str]); 9] = [
+const ARROWS: [(&str, &[&str]); 10] = [
     ("espalier-kernels", &[]),
     ("espalier-core", &["espalier-kernels"]),
     ("espalier-trainer", &["espalier-core", "espalier-kernels"]),
@@ -39,6 +39,7 @@ const ARROWS: [(&str, &[&str]); 9] = [
         "espalier-fuzz",
         &["espalier-core", "espalier-trainer", "espalier-web"],
     ),
+    ("espalier-lab", &["xtask"]),
     ("xtask", &[]),
 ];
 
@@ -201,6 +202,7 @@ fn files_and_folders_import_one_another_in_one_direction() {
     for package in [
         "core",
         "core/kernels",
+        "lab",
         "python",
         "trainer",
         "web",
@@ -258,7 +260,7 @@ fn what_comments_cite_of_the_notation_is_there() {
     let available = citations::available(&notation);
     let mut missing = BTreeSet::new();
     let mut citations = 0;
-    for package in ["core", "python", "trainer", "web", "xtask", "tests"] {
+    for package in ["core", "lab", "python", "trainer", "web", "xtask", "tests"] {
         for file in imports::rust_files(&root.join(package)) {
             // Its citations are examples for this test.
             if file.ends_with("layering/citations.rs") {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use xtask::process::{capture, command, succeeds};
 
 use super::check::{self, Files, after_fault, after_success};
 use super::fault::Fault;
@@ -14,7 +15,6 @@ use super::inputs::Inputs;
 use super::process::{Blow, Ended, Limits, copy, give_to_nobody, is_root, run, set_mode};
 use super::task::Task;
 use crate::chance::Chance;
-use crate::process::{capture, command, succeeds};
 
 /// Kibibytes of address space between which the limit of memory is drawn, on a logarithmic scale.
 const MEMORY: (f64, f64) = (30_000.0, 3_000_000.0);

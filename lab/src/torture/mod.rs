@@ -17,10 +17,10 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use clap::Args;
+use xtask::process::{command, run as execute};
+use xtask::{paths, setup};
 
 use crate::chance::Chance;
-use crate::process::{command, run as execute};
-use crate::{paths, setup};
 pub use fault::Fault;
 use inputs::Inputs;
 use round::Campaign;
@@ -82,7 +82,10 @@ fn run_ranks(root: &Path, options: &Options) -> Result<ExitCode> {
 
 /// Builds `trainer`, with MPI where that is installed, and returns its path. A test is built with it,
 /// so that fewer packages differ from those of a build of all tests.
-fn build(root: &Path) -> Result<PathBuf> {
+///
+/// # Errors
+/// If it cannot be built.
+pub fn build(root: &Path) -> Result<PathBuf> {
     let mut cargo = command("cargo");
     cargo.args("build --release --workspace --bin trainer --test torture".split(' '));
     if setup::mpi::is_installed() {

@@ -3,10 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-
-use super::apt;
-use super::cargo_tool::CargoTool;
-use crate::process::{command, on_path, succeeds};
+use xtask::process::{command, on_path, succeeds};
+use xtask::setup::apt;
+use xtask::setup::cargo_tool::CargoTool;
 
 /// Names of the Firefox program, in search order. Debian has the release with extended support.
 const FIREFOX: [&str; 2] = ["firefox-esr", "firefox"];

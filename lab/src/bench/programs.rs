@@ -5,12 +5,12 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use xtask::golden::python_for;
+use xtask::paths;
+use xtask::process::{command, run as execute};
 
 use super::measure::Options;
 use super::program::Program;
-use crate::golden::python_for;
-use crate::paths;
-use crate::process::{command, run as execute};
 
 const PEER: &str = "benches/peers/torch_peer.py";
 

@@ -7,9 +7,8 @@ use anyhow::{Context, Result, bail};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha512};
-
-use crate::paths;
-use crate::process::{command, on_path, run};
+use xtask::paths;
+use xtask::process::{command, on_path, run};
 
 pub(super) const VERSION: &str = "1.30.0";
 

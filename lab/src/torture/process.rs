@@ -10,8 +10,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-
-use crate::process::command;
+use xtask::process::command;
 
 /// Longest time of any command; a longer one hangs.
 const PATIENCE: Duration = Duration::from_secs(300);

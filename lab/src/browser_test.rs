@@ -4,10 +4,11 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::Result;
+use xtask::process::command;
+use xtask::setup::{self, wasm_target::Choice};
+use xtask::{paths, web_build};
 
-use crate::process::command;
-use crate::setup::{self, wasm_target::Choice};
-use crate::{paths, web_build};
+use crate::firefox;
 
 /// Builds the page and returns the command that runs a test of `tests/` in Chromium, and in Firefox
 /// if that is available.
@@ -17,7 +18,7 @@ use crate::{paths, web_build};
 pub fn in_all_browsers(root: &Path, test: &str) -> Result<Command> {
     let tools = setup::wasm(root, Choice::Best)?;
     let browser = setup::browser::ensure()?;
-    let firefox = setup::firefox::ensure(root);
+    let firefox = firefox::ensure(root);
     web_build::build(root, &tools, true)?;
     let mut cargo = command("cargo");
     cargo

@@ -13,6 +13,9 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use xtask::process::command;
+use xtask::setup::{self, wasm_target::Choice};
+use xtask::{paths, web_build};
 
 use super::inference::DEFAULT;
 use super::measure::Options;
@@ -20,9 +23,6 @@ use super::ort_web;
 use super::programs::{LARGEST_DIFFERENCE, Programs};
 use super::rounds::{Comparison, table};
 use super::site::Site;
-use crate::process::command;
-use crate::setup::{self, wasm_target::Choice};
-use crate::{paths, web_build};
 
 const PAGE: &str = "benches/peers/browser";
 

@@ -3,10 +3,9 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used)]
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use espalier_tests::trainer_command;
-use xtask::torture::{Fault, Options, Task, campaign};
+use espalier_lab::torture::{Fault, Options, Task, build, campaign};
 
 /// Runs a campaign; it must end without a violation, and most of its faults must have struck.
 fn survives(rounds: u32, seed: u64, task: &[Task], fault: &[Fault]) {
@@ -18,11 +17,9 @@ fn survives(rounds: u32, seed: u64, task: &[Task], fault: &[Fault]) {
         task: task.to_vec(),
         fault: fault.to_vec(),
     };
-    let trainer = trainer_command();
-    let summary = campaign(root, Path::new(trainer.get_program()), &options, |line| {
-        eprintln!("{line}");
-    })
-    .unwrap();
+    let built = std::env::var_os("ESPALIER_TRAINER").map(PathBuf::from);
+    let trainer = built.unwrap_or_else(|| build(root).unwrap());
+    let summary = campaign(root, &trainer, &options, |line| eprintln!("{line}")).unwrap();
     assert!(summary.violations.is_empty(), "{summary}");
     assert_eq!(summary.rounds(), rounds);
     assert!(summary.struck() > 0, "no fault struck: {summary}");

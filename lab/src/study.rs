@@ -13,11 +13,11 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
+use xtask::document;
+use xtask::paths;
+use xtask::process::{capture, command, run as execute};
 
 use self::table::Results;
-use crate::document;
-use crate::paths;
-use crate::process::{capture, command, run as execute};
 
 const DOCUMENT: &str = "docs/study.md";
 

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use xtask::process::stream;
 
 use crate::browser_test::in_all_browsers;
-use crate::process::stream;
 
 /// Variable that names the bundle for the test that measures it.
 pub const BUNDLE: &str = "ESPALIER_COST_BUNDLE";

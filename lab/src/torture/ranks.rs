@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
+use xtask::process::command;
 
 use crate::chance::Chance;
-use crate::process::command;
 
 /// Longest time of an attempt.
 const PATIENCE: Duration = Duration::from_secs(600);

@@ -6,8 +6,7 @@ use std::process::Command;
 use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
 use serde_json::Value;
-
-use crate::process::capture;
+use xtask::process::capture;
 
 /// Document that holds the tables.
 pub(super) const DOCUMENT: &str = "docs/bench.md";

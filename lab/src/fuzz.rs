@@ -17,9 +17,9 @@ use rayon::ThreadPoolBuilder;
 use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 use serde::Deserialize;
 use tempfile::TempDir;
+use xtask::paths;
+use xtask::process::{capture, command, run as execute};
 
-use crate::paths;
-use crate::process::{capture, command, run as execute};
 use report::{Run, header};
 
 /// Has LLVM count the edges that are reached, and report the values that are compared.

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
+use xtask::process::{on_path, stream};
 
 use crate::browser_test::in_all_browsers;
-use crate::process::{on_path, stream};
 
 /// Variable that names the photos for the test that compares the engines.
 const PHOTOS: &str = "ESPALIER_AGREE_PHOTOS";

@@ -13,10 +13,10 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use serde::Deserialize;
+use xtask::paths;
+use xtask::process::{self, command};
+use xtask::setup::cargo_tool::CargoTool;
 
-use crate::paths;
-use crate::process::{self, command};
-use crate::setup::cargo_tool::CargoTool;
 use outcomes::{Outcomes, table};
 
 /// What is changed if no file is named, and the accepted survivors.

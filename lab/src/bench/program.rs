@@ -5,8 +5,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use anyhow::{Context, Result};
 use serde_json::Value;
-
-use crate::process::shown;
+use xtask::process::shown;
 
 /// A running program. It is started once and then measures in every round, so that it loads its
 /// models only once.
@@ -76,8 +75,8 @@ impl Drop for Program {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::process::command;
     use serde_json::json;
+    use xtask::process::command;
 
     #[test]
     fn a_program_answers_each_request() {

@@ -5,12 +5,12 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use serde_json::Value;
+use xtask::document;
+use xtask::golden::python_for;
+use xtask::paths;
+use xtask::process::{command, run as execute};
 
 use super::measure::{DOCUMENT, Options, json_output, median};
-use crate::document;
-use crate::golden::python_for;
-use crate::paths;
-use crate::process::{command, run as execute};
 
 const PEER: &str = "benches/peers/numpy_retrieval.py";
 

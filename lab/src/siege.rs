@@ -4,9 +4,9 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 use clap::Args;
+use xtask::process::stream;
 
 use crate::browser_test::in_all_browsers;
-use crate::process::stream;
 
 /// Variable that gives the long session its number of photos.
 const PHOTOS: &str = "ESPALIER_SIEGE_PHOTOS";

@@ -19,11 +19,11 @@ mod training;
 use std::path::Path;
 
 use anyhow::{Result, bail};
+use xtask::document;
 
 pub use self::measure::Options;
 use self::measure::{DOCUMENT, Work, load_average};
 use self::programs::Programs;
-use crate::document;
 
 /// Measures, prints the figures and, with `--write`, stores them in the document.
 ///
