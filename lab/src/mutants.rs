@@ -19,6 +19,9 @@ use xtask::setup::cargo_tool::CargoTool;
 /// Folder of the settings, a file for each package, named after it.
 const SETTINGS: &str = "tests/mutants";
 
+/// Smallest share of the changes that tests must catch.
+const MIN_CAUGHT: f64 = 0.9;
+
 /// Arguments of `cargo-mutants` after a baseline run of our own. Without its baseline it cannot derive
 /// the time limits, which end a change that makes a test run forever; they are in seconds.
 const SKIP_BASELINE: [&str; 6] = [
@@ -68,7 +71,8 @@ impl Counts {
     }
 }
 
-/// Runs the changes; `cargo-mutants` names the survivors. Prints the share that was caught.
+/// Runs the changes; `cargo-mutants` names the survivors. Prints the share that was caught; the exit code
+/// tells whether it is large enough.
 ///
 /// # Errors
 /// Fails if the tests fail without any change, and if `cargo-mutants` does not run to its end.
@@ -92,9 +96,10 @@ pub fn run(root: &Path, options: &Options) -> Result<ExitCode> {
         );
     }
     println!("caught: {:.3} of those that build", all.caught_share());
-    if all.missed > 0 {
+    if all.caught_share() < MIN_CAUGHT {
         eprintln!(
-            "error: expected every change to be caught or accepted in {SETTINGS}, found {} that are not",
+            "error: expected a share of at least {MIN_CAUGHT}; {} changes are neither caught nor accepted in \
+             {SETTINGS}",
             all.missed
         );
         return Ok(ExitCode::FAILURE);
