@@ -1,5 +1,6 @@
 //! Helpers for the tests that span packages.
 
+pub mod alone;
 pub mod browser;
 pub mod object_server;
 pub mod ranks;

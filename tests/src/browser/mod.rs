@@ -23,14 +23,3 @@ pub use recorder::{Recorder, Seen};
 pub use site::{DEFAULT, Site, TINY};
 pub use visitor::Barrier;
 pub use webdriver::WebDriver;
-
-/// Returns whether the tests in Chromium are enabled; prints a note if they are not
-/// (`ESPALIER_BROWSER=0`).
-#[must_use]
-pub fn wanted() -> bool {
-    let wanted = std::env::var_os("ESPALIER_BROWSER").is_none_or(|value| value != "0");
-    if !wanted {
-        eprintln!("skipped: ESPALIER_BROWSER=0 switches off the tests in Chromium");
-    }
-    wanted
-}

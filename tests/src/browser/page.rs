@@ -25,6 +25,10 @@ const PATIENCE: Duration = Duration::from_secs(180);
 /// The same on WebGPU, whose software adapter compiles for minutes.
 const GPU_PATIENCE: Duration = Duration::from_secs(420);
 
+/// Commands that install the browsers and set the variables that name them.
+const CHROMIUM_BY: &str = "`cargo xtask test`";
+const FIREFOX_BY: &str = "`cargo xtask test --all`";
+
 /// Whether the browser offers a graphics adapter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gpu {
@@ -151,8 +155,8 @@ impl Browser {
             arguments.push("--enable-unsafe-webgpu".to_owned());
         }
         let driver = WebDriver::start(
-            &program("CHROMEDRIVER", "chromedriver"),
-            &program("CHROMIUM", "chromium"),
+            &program("CHROMEDRIVER", "chromedriver", CHROMIUM_BY),
+            &program("CHROMIUM", "chromium", CHROMIUM_BY),
             &arguments,
         );
         Self {
@@ -189,8 +193,8 @@ impl Browser {
             "app.update.enabled": false,
         });
         let driver = WebDriver::start_firefox(
-            &program("GECKODRIVER", "geckodriver"),
-            &program("FIREFOX", "firefox-esr"),
+            &program("GECKODRIVER", "geckodriver", FIREFOX_BY),
+            &program("FIREFOX", "firefox-esr", FIREFOX_BY),
             &arguments,
             &preferences,
         );
@@ -409,11 +413,17 @@ impl Browser {
 }
 
 /// Returns the program that a variable names, otherwise the program of this name on the path.
-fn program(variable: &str, name: &str) -> OsString {
+/// `command` installs it.
+fn program(variable: &str, name: &str, command: &str) -> OsString {
     let found = || xtask::process::on_path(name).map(PathBuf::into_os_string);
     std::env::var_os(variable)
         .or_else(found)
-        .unwrap_or_else(|| panic!("{name} is not installed and {variable} is not set"))
+        .unwrap_or_else(|| {
+            panic!(
+                "{variable} is not set: expected the path of {name}, which is not on PATH either; \
+                 {command} installs it and sets the variable"
+            )
+        })
 }
 
 /// Reads everything that a test waits for in one call.

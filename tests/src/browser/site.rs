@@ -116,13 +116,18 @@ fn serve(folder: &Path) -> Server {
 /// If the page has not been built.
 pub(super) fn dist() -> PathBuf {
     let default = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../dist");
-    let folder = std::env::var_os("ESPALIER_DIST").map_or_else(default, PathBuf::from);
+    let named = std::env::var_os("ESPALIER_DIST").map(PathBuf::from);
+    let source = match named {
+        Some(_) => "the folder that ESPALIER_DIST names",
+        None => "the folder that is read where ESPALIER_DIST is not set",
+    };
+    let folder = named.unwrap_or_else(default);
     for name in [TINY, DEFAULT] {
         let manifest = folder.join("models").join(name).join("manifest.json");
         assert!(
             manifest.is_file(),
-            "expected a built page with the model `{name}` in {}, found none: run \
-             `cargo xtask build-web --release`",
+            "expected a built page with the model `{name}` in {}, {source}, found none; \
+             `cargo xtask test` builds it and sets the variable",
             folder.display()
         );
     }

@@ -1,0 +1,220 @@
+//! Cost of a bundle for a visitor: bytes, memory and time of one load and one photo on the CPU
+//! engine. The page must stay responsive. `cargo xtask page-cost BUNDLE` prints the cost of any
+//! bundle.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use espalier_core::bundle::{Manifest, Part};
+use espalier_tests::browser::processes::{self, Process};
+use espalier_tests::browser::{Answer, Browser, DEFAULT, Gpu, PARTS, Site, sample};
+use espalier_tests::photos::{jpeg, keep, landscape};
+
+/// Longest time in milliseconds for which a task may block the page's thread. The goal is 50; the
+/// rest is a margin for a busy machine.
+const RESPONSIVE: f64 = 250.0;
+
+#[test]
+#[ignore = "needs Chromium: cargo xtask test --all"]
+fn a_bundle_is_loaded_within_bounds_and_the_page_stays_responsive() {
+    let browser = Browser::start(Gpu::None);
+    let renderers = |browser: &Browser| peak(&processes::of(browser.profile(), "renderer"));
+    let cost = Cost::of(&browser, renderers);
+    cost.print("Chromium");
+    println!(
+        "longest task, loading     {:.0} ms (0: none above 50)",
+        cost.tasks[0]
+    );
+    println!(
+        "longest task, photo       {:.0} ms (0: none above 50)",
+        cost.tasks[1]
+    );
+    for longest in cost.tasks {
+        assert!(
+            longest < RESPONSIVE,
+            "expected tasks below {RESPONSIVE} ms, found one of {longest} ms"
+        );
+    }
+    // The weights in memory have up to 32 bits; the rest is for the files while they load and for the
+    // engine.
+    let image = cost.manifest.bytes_of(&[Part::Image]);
+    let bound = 200e6 + 5.5 * image as f64;
+    let more = cost.after.saturating_sub(cost.before);
+    assert!(
+        (more as f64) < bound,
+        "found {:.0} MB more than before, expected at most {:.0}",
+        mega(more),
+        bound / 1e6
+    );
+}
+
+#[test]
+#[ignore = "needs Firefox: cargo xtask test --all"]
+fn firefox_loads_a_bundle_and_reads_a_photo() {
+    let browser = Browser::start_firefox();
+    let pages = |browser: &Browser| peak(&processes::of_firefox(browser.profile()));
+    let cost = Cost::of(&browser, pages);
+    cost.print("Firefox");
+    // Firefox has no Long Tasks API, so its longest task is not known.
+    assert!(
+        cost.after > cost.before,
+        "no process of Firefox was measured"
+    );
+    assert!(!cost.answer.rungs.is_empty());
+}
+
+#[test]
+#[ignore = "needs Chromium and Firefox: cargo xtask test --all"]
+fn firefox_gives_the_ladders_of_chromium() {
+    let chromium = answers(&Browser::start(Gpu::None));
+    let firefox = answers(&Browser::start_firefox());
+    for ((name, chromium), firefox) in SAMPLES.iter().zip(chromium).zip(firefox) {
+        assert_eq!(firefox.rungs, chromium.rungs, "{name}");
+        let [firefox, chromium] = [firefox, chromium].map(|answer| answer.result.taxonomy);
+        assert_eq!(firefox.stop, chromium.stop, "{name}");
+        for (found, expected) in firefox.path.iter().zip(&chromium.path) {
+            assert_eq!(found.id, expected.id, "{name}");
+            let difference = (found.p - expected.p).abs();
+            assert!(difference < 1e-5, "{name}, {}: {difference}", found.id);
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs Chromium: cargo xtask test --all"]
+fn the_live_camera_gives_answers() {
+    const SECONDS: u64 = 5;
+    let browser = Browser::start(Gpu::None);
+    let site = Site::copy();
+    browser.open(&site, "?backend=cpu");
+    browser.press("[data-testid=live-start]");
+    let count = "return Number(document.querySelector('[data-testid=live]')?.dataset.count ?? 0)";
+    browser.wait_for("the first answers", &format!("{count} >= 3"));
+    let count = || browser.evaluate(count).as_f64().unwrap();
+    let (begun, before) = (Instant::now(), count());
+    std::thread::sleep(Duration::from_secs(SECONDS));
+    let answers = count() - before;
+    println!(
+        "live camera               {:.1} answers a second",
+        answers / begun.elapsed().as_secs_f64()
+    );
+    assert!(
+        answers > 0.0,
+        "the camera gave no answer in {SECONDS} seconds"
+    );
+}
+
+/// Photos that both browsers read.
+const SAMPLES: [&str; 4] = ["cat", "car", "cello", "galaxies"];
+
+/// Returns the page's answers to the samples, on the CPU engine.
+fn answers(browser: &Browser) -> Vec<Answer> {
+    let site = Site::copy();
+    browser.open(&site, "?backend=cpu");
+    let read = |name: &&str| browser.give(&sample(name)).answer();
+    SAMPLES.iter().map(read).collect()
+}
+
+/// Cost of one load and one photo.
+struct Cost {
+    manifest: Manifest,
+    /// Bytes of all files fetched until the second answer: page, samples, engine and model.
+    bytes: u64,
+    /// Peak memory in bytes of the largest process that runs pages, before the load and at the end.
+    before: u64,
+    after: u64,
+    load: Duration,
+    /// Longest tasks of the page's thread in milliseconds, during the load and during the photo.
+    tasks: [f64; 2],
+    answer: Answer,
+    /// Milliseconds by stage of a second photo of nearly the same size.
+    warm: BTreeMap<String, f64>,
+}
+
+impl Cost {
+    /// Opens the page, loads its model on the CPU engine and gives it two photos of nearly the same
+    /// size.
+    fn of(browser: &Browser, peak: impl Fn(&Browser) -> u64) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let photo = keep(folder.path(), "photo.jpg", &jpeg(&landscape(640, 480), 1));
+        let again = keep(folder.path(), "again.jpg", &jpeg(&landscape(644, 480), 1));
+        let site = Site::copy();
+        if let Some(bundle) = std::env::var_os("ESPALIER_COST_BUNDLE").map(PathBuf::from) {
+            site.replace_model(DEFAULT, &bundle);
+        }
+        browser.open(&site, "?backend=cpu");
+        let before = peak(browser);
+        browser.watch_turns();
+        let begun = Instant::now();
+        browser.press("[data-testid=load-button]");
+        browser.wait_for(
+            "the engine",
+            "return document.querySelector('[data-testid=engine-line]') !== null",
+        );
+        let load = begun.elapsed();
+        let loading = browser.longest_turn();
+        browser.watch_turns();
+        let answer = browser.give(&photo).answer();
+        let reading = browser.longest_turn();
+        let warm = browser.give(&again).answer().result.timing_ms;
+        Self {
+            manifest: site.manifest(DEFAULT),
+            bytes: fetched(browser, &site),
+            before,
+            after: peak(browser),
+            load,
+            tasks: [loading, reading],
+            answer,
+            warm,
+        }
+    }
+
+    fn print(&self, browser: &str) {
+        let manifest = &self.manifest;
+        let files = manifest.files_of(&PARTS);
+        let largest = files.map(|f| f.bytes).max().unwrap_or(0);
+        println!("\n{browser}");
+        println!(
+            "bundle                    {} {}",
+            manifest.name, manifest.version
+        );
+        println!(
+            "image encoder             {:.1} MB in {} files",
+            mega(manifest.bytes_of(&[Part::Image])),
+            manifest.files_of(&[Part::Image]).count()
+        );
+        println!(
+            "files for an answer       {:.1} MB",
+            mega(manifest.bytes_of(&PARTS))
+        );
+        println!("largest file              {:.1} MB", mega(largest));
+        println!("fetched in all            {:.1} MB", mega(self.bytes));
+        println!("memory before             {:.0} MB", mega(self.before));
+        println!("memory at most            {:.0} MB", mega(self.after));
+        println!("load, self-test included  {:.1} s", self.load.as_secs_f64());
+        for (stage, time) in &self.answer.result.timing_ms {
+            println!("first photo, {stage:<12} {time:.0} ms");
+        }
+        for (stage, time) in &self.warm {
+            println!("warm photo, {stage:<13} {time:.0} ms");
+        }
+    }
+}
+
+/// Returns the bytes of everything that the page, its workers and its service worker requested from
+/// the site, as sent by a host that compresses texts and programs.
+fn fetched(browser: &Browser, site: &Site) -> u64 {
+    let requests = browser.requests();
+    let ours = requests.iter().filter_map(|seen| site.file_of(&seen.url));
+    ours.filter_map(|file| xtask::transfer::transfer_size(&file).ok())
+        .sum()
+}
+
+fn peak(processes: &[Process]) -> u64 {
+    processes.iter().map(|p| p.peak).max().unwrap_or(0)
+}
+
+fn mega(bytes: u64) -> f64 {
+    bytes as f64 / 1e6
+}

@@ -1,0 +1,390 @@
+//! The page gives the same answers as the command line, explains errors, and never sends the photo.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use espalier_core::caption::CaptionResult;
+use espalier_tests::browser::{
+    Answer, Browser, Gpu, Look, Outcome, PARTS, Seen, Site, TINY, natively, natively_by, sample,
+};
+use espalier_tests::models::shipped;
+use espalier_tests::photos::{fading, grey, jpeg, keep, landscape, noise, save};
+
+/// Largest difference of radii, similarities and probabilities between two engines.
+const TOLERANCE: f64 = 1e-2;
+
+fn close(what: &str, page: f64, native: f64) {
+    assert!(
+        (page - native).abs() <= TOLERANCE,
+        "{what}: expected {native} as on the command line, found {page}"
+    );
+}
+
+/// Asserts that the page's answer equals that of the command line with the model `tiny`.
+pub(crate) fn agree(photo: &Path, answer: &Answer, backend: &str) {
+    agree_with(&natively(photo, &[]), photo, answer, backend);
+}
+
+/// Asserts that the page's answer equals `native`, the result of the command line.
+fn agree_with(native: &CaptionResult, photo: &Path, answer: &Answer, backend: &str) {
+    let page = &answer.result;
+    let name = photo.file_name().unwrap().to_string_lossy();
+    assert_eq!(page.backend, backend, "{name}");
+    assert_eq!(
+        page.model, native.model,
+        "the built page contains another model than the repository"
+    );
+    assert_eq!(page.image, native.image, "{name}");
+    let texts = |result: &CaptionResult| -> Vec<String> {
+        result.ladder.iter().map(|rung| rung.text.clone()).collect()
+    };
+    assert_eq!(texts(page), texts(native), "{name}");
+    assert_eq!(
+        answer.rungs,
+        texts(page),
+        "{name}: the screen does not show the ladder of the result"
+    );
+    for (a, b) in page.ladder.iter().zip(&native.ladder) {
+        close(
+            &format!("{name}, radius of `{}`", a.text),
+            a.radius,
+            b.radius,
+        );
+        close(
+            &format!("{name}, similarity of `{}`", a.text),
+            a.similarity,
+            b.similarity,
+        );
+        assert_eq!(a.node, b.node, "{name}, node of `{}`", a.text);
+    }
+    assert_eq!(page.taxonomy.stop, native.taxonomy.stop, "{name}");
+    assert_eq!(
+        page.taxonomy.path.len(),
+        native.taxonomy.path.len(),
+        "{name}"
+    );
+    for (a, b) in page.taxonomy.path.iter().zip(&native.taxonomy.path) {
+        assert_eq!((&a.id, &a.name), (&b.id, &b.name), "{name}");
+        close(&format!("{name}, p of {}", a.name), a.p, b.p);
+    }
+}
+
+/// Asserts that the ladder has at least three rungs, with radii that do not fall and no text twice,
+/// and that the probabilities along the path do not rise and the path contains its stop.
+fn is_a_ladder(result: &CaptionResult) {
+    let rungs = &result.ladder;
+    assert!(rungs.len() >= 3, "{rungs:?}");
+    assert!(
+        rungs
+            .windows(2)
+            .all(|pair| pair[0].radius <= pair[1].radius),
+        "{rungs:?}"
+    );
+    let texts: BTreeSet<&str> = rungs.iter().map(|rung| rung.text.as_str()).collect();
+    assert_eq!(texts.len(), rungs.len(), "{rungs:?}");
+    let path = &result.taxonomy.path;
+    assert!(
+        path.windows(2).all(|pair| pair[0].p >= pair[1].p),
+        "{path:?}"
+    );
+    assert!(
+        path.iter().any(|step| step.id == result.taxonomy.stop),
+        "{path:?}"
+    );
+}
+
+/// Writes photos of several kinds; the second is stored rotated by 90 degrees.
+pub(crate) fn photos(folder: &Path) -> Vec<PathBuf> {
+    let wide = landscape(640, 480);
+    let tall = landscape(300, 420);
+    // Rotated to the left, as a phone stores it; its orientation tells the viewer to rotate it to
+    // the right.
+    let stored = image::imageops::rotate270(&tall);
+    vec![
+        keep(folder, "photo.jpg", &jpeg(&wide, 1)),
+        keep(folder, "turned.jpg", &jpeg(&stored, 6)),
+        save(folder, "grey.png", grey(&wide)),
+        save(folder, "fading.png", fading(&wide)),
+        save(folder, "tiny.bmp", landscape(24, 16)),
+    ]
+}
+
+#[test]
+#[ignore = "needs Chromium: cargo xtask test"]
+fn the_cpu_engine_says_what_the_command_line_says() {
+    let (folder, site) = (tempfile::tempdir().unwrap(), Site::built());
+    let browser = Browser::start(Gpu::None);
+    browser.open(&site, "?model=tiny&backend=cpu");
+    for photo in photos(folder.path()) {
+        let answer = browser.give(&photo).answer();
+        is_a_ladder(&answer.result);
+        agree(&photo, &answer, "cpu");
+    }
+}
+
+#[test]
+#[ignore = "needs Chromium: cargo xtask test"]
+fn the_default_model_says_on_the_page_what_it_says_on_the_command_line() {
+    let (folder, site) = (tempfile::tempdir().unwrap(), Site::built());
+    let browser = Browser::start(Gpu::None);
+    browser.open(&site, "?backend=cpu");
+    let stored = image::imageops::rotate270(&landscape(300, 420));
+    let photos = [
+        sample("cat"),
+        keep(folder.path(), "turned.jpg", &jpeg(&stored, 6)),
+    ];
+    for photo in photos {
+        let answer = browser.give(&photo).answer();
+        agree_with(
+            &natively_by(&shipped(), &photo, &[]),
+            &photo,
+            &answer,
+            "cpu",
+        );
+    }
+}
+
+#[test]
+#[ignore = "needs Chromium: cargo xtask test"]
+fn without_webgpu_the_cpu_engine_answers_and_the_page_says_so() {
+    let (folder, site) = (tempfile::tempdir().unwrap(), Site::built());
+    let photo = keep(folder.path(), "photo.jpg", &jpeg(&landscape(320, 240), 1));
+    let browser = Browser::start(Gpu::None);
+    browser.open(&site, "?model=tiny&backend=auto");
+    let answer = browser.give(&photo).answer();
+    agree(&photo, &answer, "cpu");
+    let said = &answer.engine;
+    assert!(
+        said.contains("CPU") && said.contains("WebGPU is not used"),
+        "{said}"
+    );
+}
+
+#[test]
+#[ignore = "needs Chromium: cargo xtask test"]
+fn a_file_that_is_no_photo_is_an_error_in_words_and_the_next_photo_works() {
+    let (folder, site) = (tempfile::tempdir().unwrap(), Site::built());
+    let good = jpeg(&landscape(200, 150), 1);
+    let cut = &good[..good.len() / 2];
+    let bad = [
+        keep(
+            folder.path(),
+            "letter.jpg",
+            b"Dear reader, this is a text and no photo.\n",
+        ),
+        keep(folder.path(), "cut.jpg", cut),
+        keep(folder.path(), "empty.jpg", b""),
+        keep(
+            folder.path(),
+            "phone.heic",
+            b"\0\0\0\x18ftypheic\0\0\0\0mif1heic",
+        ),
+    ];
+    let told = ["Dear reader", "truncated", "0 bytes", "HEIC"];
+    let good = keep(folder.path(), "good.jpg", &good);
+
+    let browser = Browser::start(Gpu::None);
+    browser.open(&site, "?model=tiny&backend=cpu");
+    for (photo, words) in bad.iter().zip(told) {
+        let card = browser.give(photo).error();
+        assert_eq!(card.cause, "photo", "{}", card.words);
+        assert!(card.words.contains(words), "{}", card.words);
+        // At least two sentences: what happened and what to do.
+        assert!(
+            card.words.matches(['.', '?']).count() >= 2,
+            "{}",
+            card.words
+        );
+        agree(&good, &browser.give(&good).answer(), "cpu");
+    }
+}
+
+#[test]
+#[ignore = "needs Chromium: cargo xtask test"]
+fn a_damaged_or_missing_file_of_the_model_is_named_and_can_be_put_right() {
+    let folder = tempfile::tempdir().unwrap();
+    let photo = keep(folder.path(), "photo.jpg", &jpeg(&landscape(200, 150), 1));
+    let browser = Browser::start(Gpu::None);
+    let manifest = Site::built().manifest(TINY);
+    let mut files: Vec<_> = manifest
+        .first_files_of(&PARTS)
+        .map(|f| f.path.clone())
+        .collect();
+    assert!(files.len() >= 4, "{files:?}");
+    files.push("manifest.json".to_owned());
+    for (place, name) in files.iter().enumerate() {
+        // A new address, so that the browser does not use its cached copy of the intact file.
+        let site = Site::copy();
+        let path = site.model_folder(TINY).join(name);
+        let sound = fs::read(&path).unwrap();
+        // The manifest holds the hashes of the other files and has none itself, so it is only
+        // removed.
+        let missing = place % 2 == 1 || name == "manifest.json";
+        spoil(&path, missing);
+        browser.open(&site, "?model=tiny&backend=cpu");
+        let card = browser.give(&photo).error();
+        assert_eq!(card.cause, "bundle", "{name}: {}", card.words);
+        assert!(card.words.contains(name.as_str()), "{name}: {}", card.words);
+        assert!(
+            !missing || card.words.contains("404"),
+            "{name}: {}",
+            card.words
+        );
+
+        fs::write(&path, &sound).unwrap();
+        agree(&photo, &browser.try_again(&photo).answer(), "cpu");
+    }
+}
+
+#[test]
+#[ignore = "needs Chromium: cargo xtask test"]
+fn finer_captions_that_are_damaged_or_missing_are_told_and_general_ones_answer() {
+    let folder = tempfile::tempdir().unwrap();
+    let photo = keep(folder.path(), "photo.jpg", &jpeg(&landscape(200, 150), 1));
+    let browser = Browser::start(Gpu::None);
+    let manifest = Site::built().manifest(TINY);
+    let finer = manifest.later_files_of(&PARTS);
+    assert!(
+        !finer.is_empty(),
+        "expected finer captions in files of their own, found none"
+    );
+    for (file, missing) in finer.iter().zip([false, true].into_iter().cycle()) {
+        let site = Site::copy();
+        let path = site.model_folder(TINY).join(&file.path);
+        spoil(&path, missing);
+        browser.open(&site, "?model=tiny&backend=cpu");
+        let _ = browser.give(&photo).answer();
+        let told = browser.wait_for(
+            "the note about missing captions",
+            "return document.querySelector('[data-testid=coarse]')?.innerText",
+        );
+        let told = told.as_str().unwrap();
+        assert!(told.contains(&file.path), "{}: {told}", file.path);
+    }
+}
+
+/// Removes a file, or changes one byte of it, which only a hash detects.
+fn spoil(path: &Path, missing: bool) {
+    if missing {
+        return fs::remove_file(path).unwrap();
+    }
+    let mut bytes = fs::read(path).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 0x20;
+    fs::write(path, bytes).unwrap();
+}
+
+#[test]
+#[ignore = "needs Chromium: cargo xtask test"]
+fn no_request_carries_the_photo() {
+    let (folder, site) = (tempfile::tempdir().unwrap(), Site::built());
+    // Incompressible, so that it cannot be hidden in an address or a header.
+    let photo = save(folder.path(), "noise.png", noise(400, 400));
+    let size = fs::metadata(&photo).unwrap().len();
+    assert!(size > 400_000);
+
+    let browser = Browser::start(Gpu::None);
+    browser.open(&site, "?backend=cpu");
+    let answer = browser.give(&photo).answer();
+    assert_eq!(answer.result.image.width, 400);
+    // The page could not send it even if it tried: its content security policy forbids it.
+    let tried = browser.evaluate(
+        "return fetch('http://127.0.0.2:9/', { method: 'POST', body: 'x' })\
+         .then(() => 'sent', (error) => error.name)",
+    );
+    assert_eq!(tried, "TypeError");
+
+    let requests = browser.requests();
+    let loaded = |name: &str| requests.iter().any(|seen| seen.url.contains(name));
+    assert!(
+        loaded("worker_cpu_bg.wasm") && loaded("manifest.json"),
+        "expected requests for the engine and the manifest, found {requests:?}"
+    );
+    assert!(
+        !loaded("127.0.0.2"),
+        "the policy does not block requests to other addresses"
+    );
+    let (ours, others): (Vec<Seen>, Vec<Seen>) = requests
+        .into_iter()
+        .partition(|seen| seen.url.starts_with(&site.url()));
+    for seen in &ours {
+        assert!(seen.only_reads(), "{seen:?}");
+    }
+    // A browser also asks its vendor for updates. The recorder blocks these requests, and their
+    // bytes are too few for a photo.
+    let bytes = |seen: &Seen| (seen.head as u64).saturating_add(seen.body.unwrap_or(0));
+    let sent: u64 = ours
+        .iter()
+        .chain(&others)
+        .map(bytes)
+        .fold(0, u64::saturating_add);
+    assert!(
+        sent < size / 4,
+        "expected less than {size} / 4 bytes sent in all, found {sent}: {ours:?}, {others:?}"
+    );
+}
+
+/// Returns the folder for screenshots that a person looks at: `target/screenshots`.
+fn screenshots() -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("screenshots");
+    fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+#[test]
+#[ignore = "needs Chromium: cargo xtask test"]
+fn the_page_fits_every_width_in_light_and_dark() {
+    let (folder, site) = (tempfile::tempdir().unwrap(), Site::built());
+    let photo = keep(folder.path(), "photo.jpg", &jpeg(&landscape(640, 480), 1));
+    let text = keep(
+        folder.path(),
+        "letter.jpg",
+        b"Dear reader, this is a text and no photo.\n",
+    );
+    let browser = Browser::start(Gpu::None);
+    let show = |state: &str| {
+        for look in [Look::Light, Look::Dark] {
+            for width in [360, 768, 1440] {
+                browser.resize(width, look);
+                shot(&browser, state, width, look);
+            }
+        }
+    };
+    browser.open(&site, "?model=tiny&backend=cpu");
+    show("start");
+    assert!(matches!(browser.give(&photo), Outcome::Answer(_)));
+    show("answer");
+    assert!(matches!(browser.give(&text), Outcome::Error(_)));
+    show("error");
+}
+
+/// Saves a screenshot, and asserts that the page does not scroll sideways, is not empty and has the
+/// brightness of its colour scheme.
+fn shot(browser: &Browser, state: &str, width: u32, look: Look) {
+    let name = format!("{state}-{width}-{}.png", look.as_str());
+    let bytes = browser.screenshot();
+    fs::write(screenshots().join(&name), &bytes).unwrap();
+    let reach = browser.evaluate("return document.documentElement.scrollWidth");
+    assert!(
+        reach
+            .as_u64()
+            .is_some_and(|reach| reach <= u64::from(width)),
+        "{name}: expected a page at most {width} pixels wide, found {reach}"
+    );
+
+    let picture = image::load_from_memory(&bytes).unwrap().to_rgb8();
+    assert_eq!(picture.width(), width, "{name}");
+    let colours: BTreeSet<[u8; 3]> = picture.pixels().map(|pixel| pixel.0).collect();
+    assert!(
+        colours.len() > 50,
+        "{name}: found only {} colours",
+        colours.len()
+    );
+    let corner = picture.get_pixel(2, 2).0.map(u32::from).iter().sum::<u32>();
+    assert_eq!(
+        corner > 384,
+        look == Look::Light,
+        "{name}: the corner has a brightness of {corner} of 765"
+    );
+}

@@ -1,0 +1,221 @@
+//! Loading under difficult conditions: no network, no storage, a cancelled download, two tabs at
+//! once.
+
+use espalier_tests::browser::{Gpu, PARTS, Site, TINY};
+use espalier_tests::shards::in_shards;
+use serde_json::json;
+
+use crate::visitor::Visit;
+
+/// Whether everything that the page needs to open without a network is cached.
+const KEPT: &str = "return (async () => {
+  const worker = (await navigator.serviceWorker.getRegistration())?.active;
+  const names = await caches.keys();
+  const { folder } = await (await fetch('engines.json')).json();
+  const engine = new URL(`${folder}worker_cpu_bg.wasm`, document.baseURI).href;
+  return worker?.state === 'activated'
+    && names.some((name) => name.startsWith('espalier-app-page'))
+    && (await caches.match(engine)) !== undefined;
+})()";
+
+/// Bytes of the cached models.
+const MODELS: &str = "return (async () => {
+  if (!(await caches.has('espalier-models-1'))) return 0;
+  const cache = await caches.open('espalier-models-1');
+  let sum = 0;
+  for (const key of await cache.keys()) sum += (await (await cache.match(key)).arrayBuffer()).byteLength;
+  return sum;
+})()";
+
+#[test]
+#[ignore = "needs Chromium: cargo xtask test"]
+fn after_one_visit_the_page_works_without_a_network() {
+    let mut visit = Visit::to(Site::copy(), Gpu::None);
+    let online = visit.open("").answer();
+    visit.browser.wait_for("everything to be cached", KEPT);
+    visit.site.stop();
+    // Leaves the page first, so that it is loaded again.
+    visit.browser.visit("about:blank");
+    let offline = visit.open("").answer();
+    assert_eq!(offline.result.ladder, online.result.ladder);
+    assert_eq!(offline.result.taxonomy, online.result.taxonomy);
+}
+
+#[test]
+#[ignore = "needs Chromium: cargo xtask test"]
+fn a_second_visit_fetches_no_model_and_what_is_kept_can_be_deleted() {
+    let visit = Visit::to(Site::built(), Gpu::None);
+    let _ = visit.open("?model=tiny&backend=cpu").answer();
+    visit.browser.wait_for("everything to be cached", KEPT);
+    let bytes = visit.browser.evaluate(MODELS).as_u64().unwrap();
+    let fetched: u64 = visit
+        .site
+        .manifest(TINY)
+        .files_of(&PARTS)
+        .map(|f| f.bytes)
+        .sum();
+    assert_eq!(bytes, fetched);
+    let _ = visit.open("?model=tiny&backend=cpu").answer();
+    assert_eq!(visit.browser.asked("image.safetensors"), 1);
+    assert_eq!(visit.browser.asked("worker_cpu_bg.wasm"), 1);
+
+    // The panel shows the size of the cached models and deletes them.
+    visit.browser.press("[data-testid=kept] summary");
+    let shown = visit.browser.wait_for(
+        "the list of cached models",
+        "return document.querySelector('[data-testid=kept-model]')?.innerText",
+    );
+    let megabytes = format!("{:.1} MB", bytes as f64 / 1e6);
+    assert!(
+        shown.as_str().unwrap().contains(&megabytes),
+        "{shown}, {megabytes}"
+    );
+    visit.browser.press("[data-testid=delete-models]");
+    visit.browser.wait_for(
+        "the cached models to be deleted",
+        "return document.querySelector('[data-testid=kept-model]') === null",
+    );
+    assert_eq!(visit.browser.evaluate(MODELS), json!(0));
+    visit.browser.press("[data-testid=delete-all]");
+    visit.browser.wait_for(
+        "the cache to be emptied",
+        "return document.querySelector('[data-testid=kept-sum]').innerText.startsWith('Everything was deleted. Nothing is stored')",
+    );
+    assert_eq!(visit.browser.evaluate("return caches.keys()"), json!([]));
+    let used = "return navigator.storage.estimate().then(({ usage }) => usage)";
+    let used = visit.browser.evaluate(used).as_u64().unwrap();
+    assert!(used < 100_000, "{used} bytes are still used");
+    let _ = visit.open("?model=tiny&backend=cpu").answer();
+    assert_eq!(visit.browser.asked("image.safetensors"), 2);
+}
+
+#[test]
+#[ignore = "needs Chromium: cargo xtask test"]
+fn an_entry_of_the_cache_that_is_not_what_it_should_be_is_never_used() {
+    let visit = Visit::to(Site::built(), Gpu::None);
+    let first = visit.open("?model=tiny&backend=cpu").answer();
+    let damaged = visit.browser.evaluate(
+        "return (async () => {
+           const cache = await caches.open('espalier-models-1');
+           const key = (await cache.keys()).find(({ url }) => url.includes('image'));
+           const bytes = new Uint8Array(await (await cache.match(key)).arrayBuffer());
+           bytes[bytes.length >> 1] ^= 32;
+           await cache.put(key, new Response(bytes));
+           return key.url;
+         })()",
+    );
+    assert!(damaged.as_str().unwrap().contains("image"));
+    let second = visit.open("?model=tiny&backend=cpu").answer();
+    assert_eq!(first.result.ladder, second.result.ladder);
+    assert_eq!(visit.browser.asked("image.safetensors"), 2);
+}
+
+#[test]
+#[ignore = "needs Chromium: cargo xtask test"]
+fn a_stopped_download_goes_on_with_what_has_arrived() {
+    let visit = Visit::to(Site::built(), Gpu::None);
+    visit.browser.network().hold("image.safetensors");
+    let _ = visit.open("?model=tiny&backend=cpu");
+    visit.browser.press("[data-testid=load-button]");
+    visit.browser.wait_until_asked("image.safetensors");
+    // A stalled network does not block the page.
+    let begun = std::time::Instant::now();
+    let _ = visit
+        .browser
+        .evaluate("return new Promise((done) => requestAnimationFrame(done))");
+    assert!(begun.elapsed().as_millis() < 1_000);
+    visit.browser.press("[data-testid=cancel]");
+    visit.browser.wait_for(
+        "the offer to load",
+        "return document.querySelector('[data-testid=load-button]') !== null",
+    );
+    visit.browser.network().release();
+    let _ = visit.answer();
+    // Fetched again as a whole, or as a range if the browser itself continues from the middle.
+    assert!(visit.browser.asked("image.safetensors") >= 2);
+    assert_eq!(
+        visit.browser.asked("captions.safetensors"),
+        1,
+        "a file that had arrived was fetched again"
+    );
+}
+
+#[test]
+#[ignore = "needs Chromium: cargo xtask test"]
+fn general_captions_answer_while_finer_ones_are_on_their_way() {
+    let visit = Visit::to(Site::copy(), Gpu::None);
+    let bundle = visit.folder.path().join("bundle");
+    in_shards(&visit.site.model_folder(TINY), &bundle);
+    visit.site.replace_model(TINY, &bundle);
+    visit.browser.network().hold("captions-1");
+    let first = visit.open("?model=tiny&backend=cpu").answer();
+    assert!(first.rungs.len() >= 3, "{:?}", first.rungs);
+    assert!(
+        first
+            .rungs
+            .iter()
+            .all(|text| !text.contains(" in the ") && !text.contains(" on the "))
+    );
+    visit.browser.network().release();
+    visit.browser.wait_for(
+        "a finer rung",
+        "return [...document.querySelectorAll('[data-testid=rung-text]')].length > 0 \
+           && JSON.parse(document.querySelector('[data-testid=json]').textContent).ladder",
+    );
+    let rungs = format!(
+        "return document.querySelectorAll('[data-testid=rung-text]').length > {}",
+        first.rungs.len()
+    );
+    visit.browser.wait_for("more rungs", &rungs);
+    assert_eq!(
+        visit.browser.asked("image"),
+        2,
+        "expected one request for each of two shards of the image encoder"
+    );
+}
+
+#[test]
+#[ignore = "needs Chromium: cargo xtask test"]
+fn with_storage_full_the_page_runs_from_memory() {
+    let visit = Visit::to(Site::built(), Gpu::None);
+    let _ = visit.open("?model=tiny&backend=cpu");
+    let origin = visit.site.url().trim_end_matches('/').to_owned();
+    visit.browser.devtools(
+        "Storage.overrideQuotaForOrigin",
+        &json!({ "origin": origin, "quotaSize": 100_000 }),
+    );
+    let answer = visit.answer();
+    assert!(answer.rungs.len() >= 3);
+    let kept = visit.browser.evaluate(MODELS).as_u64().unwrap();
+    assert!(
+        kept < 200_000,
+        "expected less than 200 kB in the cache, found {kept} bytes"
+    );
+    // A second visit fetches the model again and gives the same answer.
+    let again = visit.open("?model=tiny&backend=cpu").answer();
+    assert_eq!(again.result.ladder, answer.result.ladder);
+    assert_eq!(visit.browser.asked("image.safetensors"), 2);
+}
+
+#[test]
+#[ignore = "needs Chromium: cargo xtask test"]
+fn two_tabs_at_once_fetch_the_model_once() {
+    let visit = Visit::to(Site::built(), Gpu::None);
+    visit.browser.network().hold("image.safetensors");
+    let _ = visit.open("?model=tiny&backend=cpu");
+    visit.browser.press("[data-testid=load-button]");
+    visit.browser.wait_until_asked("image.safetensors");
+    let first = visit.browser.tab();
+    let second = visit.browser.new_tab();
+    let _ = visit.open("?model=tiny&backend=cpu");
+    visit.browser.press("[data-testid=load-button]");
+    // Long enough for the second tab to request the file too, if it did not wait for the first.
+    std::thread::sleep(std::time::Duration::from_secs(3));
+    visit.browser.network().release();
+    let ready = "return document.querySelector('[data-testid=engine-line]') !== null";
+    visit.browser.wait_for("the second tab", ready);
+    visit.browser.go_to_tab(&first);
+    visit.browser.wait_for("the first tab", ready);
+    assert_ne!(first, second);
+    assert_eq!(visit.browser.asked("image.safetensors"), 1);
+}

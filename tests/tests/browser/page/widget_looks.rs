@@ -1,0 +1,163 @@
+//! The widget as a reader sees it: scrolling over it, its colours, when it loads, and the example
+//! of a project page at every width.
+
+use std::fs;
+use std::path::Path;
+
+use espalier_tests::browser::paper::{STRICT, heard, paper, result_of};
+use espalier_tests::browser::{Browser, Gpu, Look, Site};
+use serde_json::{Value, json};
+
+#[test]
+#[ignore = "needs Chromium: cargo xtask test"]
+fn scrolling_is_never_trapped() {
+    let body = "<espalier-ladder id=\"a\" src=\"photo.jpg\" alt=\"A view\"></espalier-ladder><p class=\"after\">On.</p>";
+    let host = paper(STRICT, body);
+    let browser = Browser::start(Gpu::None);
+    browser.visit(&host.url("paper/index.html"));
+    browser.wait_for("the element", "return a.shadowRoot !== null");
+    let scrolls = |x: f64, y: f64, state: &str| {
+        // A browser keeps scrolling the element that it began with; a later turn of the wheel
+        // begins a new gesture.
+        let moved = (0..40).any(|_| {
+            browser.wheel(x, y, 240.0);
+            std::thread::sleep(std::time::Duration::from_millis(250));
+            browser.evaluate("return scrollY > 0") == json!(true)
+        });
+        assert!(moved, "{state} does not scroll the page");
+        let _ = browser.evaluate("scrollTo({ top: 0, behavior: 'instant' })");
+        browser.wait_for("the top", "return scrollY === 0");
+    };
+    scrolls(200.0, 200.0, "scrolling over the poster");
+    browser.press_poster("#a");
+    let _ = result_of(&browser, "a");
+    let _ = browser.evaluate("scrollTo({ top: 0, behavior: 'instant' })");
+    let words = browser.evaluate(
+        "const box = a.shadowRoot.querySelector('[part=words]').getBoundingClientRect();\
+         return [box.x + box.width / 2, box.y + box.height / 2]",
+    );
+    // Over the answer, which scrolls its own content first if it is too long, and then the page.
+    scrolls(
+        words[0].as_f64().unwrap(),
+        words[1].as_f64().unwrap(),
+        "scrolling over the answer",
+    );
+    scrolls(20.0, 100.0, "scrolling over the photo");
+}
+
+#[test]
+#[ignore = "needs Chromium: cargo xtask test"]
+fn themes_parts_and_properties_reach_the_element() {
+    let body = "<espalier-ladder id=\"plain\" src=\"photo.jpg\"></espalier-ladder>\
+        <espalier-ladder id=\"dark\" src=\"photo.jpg\" theme=\"dark\" credit=\"off\"></espalier-ladder>\
+        <espalier-ladder id=\"brown\" class=\"brown\" src=\"photo.jpg\"></espalier-ladder>\
+        <espalier-ladder id=\"quiet\" src=\"photo.jpg\" reveal=\"manual\"></espalier-ladder>";
+    let host = paper(STRICT, body);
+    let browser = Browser::start(Gpu::None);
+    browser.resize(1000, Look::Light);
+    browser.visit(&host.url("paper/index.html"));
+    browser.wait_for("the elements", "return quiet.shadowRoot !== null");
+    let colour = |id: &str, part: &str, of: &str| {
+        browser.evaluate(&format!(
+            "return getComputedStyle({id}.shadowRoot.querySelector('[part={part}]')).{of}"
+        ))
+    };
+    assert_eq!(
+        colour("plain", "box", "backgroundColor"),
+        json!("rgb(253, 250, 244)")
+    );
+    assert_eq!(
+        colour("dark", "box", "backgroundColor"),
+        json!("rgb(33, 28, 24)")
+    );
+    assert_eq!(
+        colour("brown", "box", "backgroundColor"),
+        json!("rgb(250, 240, 230)")
+    );
+    assert_eq!(
+        colour("brown", "button", "backgroundColor"),
+        json!("rgb(120, 60, 20)")
+    );
+    assert_eq!(colour("dark", "credit", "display"), json!("none"));
+    assert_ne!(colour("plain", "credit", "display"), json!("none"));
+    assert_eq!(colour("quiet", "bar", "display"), json!("none"));
+    browser.resize(1000, Look::Dark);
+    assert_eq!(
+        colour("plain", "box", "backgroundColor"),
+        json!("rgb(33, 28, 24)")
+    );
+    // With `reveal="manual"` only `load()` starts it; then it answers like any other.
+    let _ = browser.evaluate("return quiet.load()");
+    browser.wait_for(
+        "its answer",
+        "return quiet.shadowRoot.querySelector('[part=answer]') !== null",
+    );
+}
+
+#[test]
+#[ignore = "needs Chromium: cargo xtask test"]
+fn a_model_is_fetched_early_where_the_page_asks_for_it_and_never_after_a_crash() {
+    let body = "<espalier-ladder id=\"a\" src=\"photo.jpg\" loading=\"eager\" reveal=\"interaction\"></espalier-ladder>";
+    let host = paper(STRICT, body);
+    let browser = Browser::start(Gpu::None);
+    browser.visit(&host.url("paper/index.html"));
+    browser.wait_for("the model", "return heard.some((e) => e.name === 'ready')");
+    // The answer is hidden behind the poster until the button is pressed.
+    assert_eq!(
+        browser.evaluate("return a.shadowRoot.querySelector('[part=answer]')"),
+        Value::Null
+    );
+    browser.wait_for(
+        "the end of the load",
+        "return localStorage.getItem('espalier-loading') === null",
+    );
+    browser.press_poster("#a");
+    let _ = result_of(&browser, "a");
+    // The note that remains when the browser ends a page during a load.
+    browser.visit(&host.url("paper/page.css"));
+    let _ = browser.evaluate("localStorage.setItem('espalier-loading', 'cpu')");
+    browser.visit(&host.url("paper/index.html"));
+    browser.wait_for("the element", "return a.shadowRoot !== null");
+    let _ = browser.evaluate("return new Promise((done) => setTimeout(done, 1500))");
+    assert!(
+        heard(&browser, "ready").is_empty(),
+        "the model was loaded without a press after a crash"
+    );
+    browser.press_poster("#a");
+    let _ = result_of(&browser, "a");
+}
+
+#[test]
+#[ignore = "needs Chromium: cargo xtask test"]
+fn the_demo_page_shows_three_answers_and_breaks_no_policy() {
+    let site = Site::built();
+    let browser = Browser::start(Gpu::None);
+    browser.visit(&format!("{}demo/", site.url()));
+    let _ = browser.evaluate(
+        "window.refused = []; document.addEventListener('securitypolicyviolation', (e) => refused.push(e.blockedURI))",
+    );
+    let all = "[...document.querySelectorAll('espalier-ladder')]";
+    let answers = browser.evaluate(&format!("return Promise.all({all}.map((e) => e.load()))"));
+    assert_eq!(answers.as_array().map(Vec::len), Some(3));
+    assert_eq!(browser.asked("image.safetensors"), 1);
+    assert_eq!(browser.evaluate("return refused"), json!([]));
+    let _ = browser.evaluate("document.querySelector('button[data-node]').click()");
+    browser.wait_for(
+        "the selection",
+        "return document.getElementById('events').innerText.includes('espalier-select')",
+    );
+    for look in [Look::Light, Look::Dark] {
+        for width in [360, 768, 1440] {
+            browser.resize(width, look);
+            let reach = browser.evaluate("return document.documentElement.scrollWidth");
+            assert!(
+                reach.as_u64().unwrap() <= u64::from(width),
+                "expected a page at most {width} pixels wide, found {reach}"
+            );
+            let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("screenshots");
+            fs::create_dir_all(&folder).unwrap();
+            let name = format!("demo-{width}-{}.png", look.as_str());
+            fs::write(folder.join(name), browser.screenshot()).unwrap();
+        }
+    }
+}

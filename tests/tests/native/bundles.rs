@@ -1,0 +1,256 @@
+//! Sharded bundles: an image encoder that arrives file by file, and captions of which the general
+//! ones come first.
+
+use std::fs;
+use std::path::Path;
+
+use burn::tensor::Device;
+use espalier_core::bundle::{BundleFiles, Manifest, Part, sha256_hex};
+use espalier_core::caption::{BundleLoader, Captioner, Engine, Request, Rung};
+use espalier_tests::browser::PARTS;
+use espalier_tests::models::{shipped, tiny};
+use espalier_tests::photos::{landscape, noise};
+use espalier_tests::shards::in_shards;
+use image::{Rgb, RgbImage};
+use tempfile::TempDir;
+
+/// Writes the bundle `tiny` in shards; returns its folder and its manifest.
+fn pieces() -> (TempDir, Vec<u8>, Manifest) {
+    let folder = tempfile::tempdir().unwrap();
+    in_shards(&tiny(), folder.path());
+    let bytes = fs::read(folder.path().join("manifest.json")).unwrap();
+    let manifest = Manifest::parse(&bytes).unwrap();
+    (folder, bytes, manifest)
+}
+
+fn whole(folder: &Path) -> Captioner {
+    opened(folder, &Engine::Kernels)
+}
+
+fn opened(folder: &Path, engine: &Engine) -> Captioner {
+    let bytes = fs::read(folder.join("manifest.json")).unwrap();
+    let manifest = Manifest::parse(&bytes).unwrap();
+    let mut files = BundleFiles::default();
+    for file in manifest.files_of(&PARTS) {
+        let content = fs::read(folder.join(&file.path)).unwrap();
+        files
+            .insert_checked(&manifest, &file.path, content)
+            .unwrap();
+    }
+    Captioner::open(&bytes, &files, engine).unwrap()
+}
+
+fn embedding(captioner: &Captioner, photo: &RgbImage) -> Vec<f32> {
+    let embedded = finished(captioner.embed(std::slice::from_ref(photo)));
+    embedded.unwrap().swap_remove(0)
+}
+
+/// Runs a future that never waits for anything but the CPU.
+fn finished<T>(future: impl Future<Output = T>) -> T {
+    let mut future = std::pin::pin!(future);
+    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    loop {
+        if let std::task::Poll::Ready(value) = future.as_mut().poll(&mut context) {
+            return value;
+        }
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn the_kernels_embed_photos_as_the_backend_does() {
+    let backend = opened(&shipped(), &Engine::Device(Device::flex()));
+    let kernels = whole(&shipped());
+    for photo in [landscape(640, 480), noise(300, 200)] {
+        let (expected, found) = (embedding(&backend, &photo), embedding(&kernels, &photo));
+        let length: f32 = expected.iter().map(|v| v * v).sum::<f32>().sqrt();
+        let worst = expected.iter().zip(&found).map(|(a, b)| (a - b).abs());
+        let worst = worst.fold(0.0, f32::max);
+        assert!(worst < 1e-5 * length, "{worst} of {length}");
+    }
+}
+
+/// Reads a photo with both engines and asserts that ladder, path and stop are the same.
+fn same_reading([backend, kernels]: [&Captioner; 2], photo: &Path) {
+    let bytes = fs::read(photo).unwrap();
+    let read = |captioner: &Captioner| {
+        let request = captioner.read(&bytes, Request::default(), || 0.0);
+        finished(request).unwrap().result(captioner, "")
+    };
+    let (expected, found) = (read(backend), read(kernels));
+    let photo = photo.display();
+    assert_eq!(texts(&found.ladder), texts(&expected.ladder), "{photo}");
+    assert_eq!(found.taxonomy.stop, expected.taxonomy.stop, "{photo}");
+    for (found, expected) in found.taxonomy.path.iter().zip(&expected.taxonomy.path) {
+        assert_eq!(found.id, expected.id, "{photo}");
+        assert!((found.p - expected.p).abs() < 1e-4, "{photo}, {}", found.id);
+    }
+}
+
+#[test]
+fn the_kernels_read_photos_as_the_backend_does() {
+    let backend = opened(&shipped(), &Engine::Device(Device::flex()));
+    let kernels = whole(&shipped());
+    let samples = espalier_tests::browser::sample("cat");
+    let mut read = 0;
+    for file in fs::read_dir(samples.parent().unwrap()).unwrap() {
+        let path = file.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "jpg") {
+            same_reading([&backend, &kernels], &path);
+            read += 1;
+        }
+    }
+    assert!(read >= 8, "{read} photos");
+}
+
+fn texts(ladder: &[Rung]) -> Vec<&str> {
+    ladder.iter().map(|rung| rung.text.as_str()).collect()
+}
+
+#[test]
+fn pieces_in_any_order_give_the_answers_of_the_whole() {
+    let (folder, bytes, manifest) = pieces();
+    let mut bundle_loader = BundleLoader::new(&bytes, &Engine::Kernels).unwrap();
+    let mut first: Vec<_> = manifest.first_files_of(&PARTS).collect();
+    assert!(first.iter().filter(|f| f.part == Part::Image).count() == 2);
+    first.reverse();
+    for file in first {
+        let content = fs::read(folder.path().join(&file.path)).unwrap();
+        bundle_loader = bundle_loader.with(file.check(content).unwrap()).unwrap();
+    }
+    let mut pieced = bundle_loader.finish().unwrap();
+    let at_once = whole(&tiny());
+    let photo = landscape(200, 150);
+    let point = embedding(&pieced, &photo);
+    let known = embedding(&at_once, &photo);
+    let off = point
+        .iter()
+        .zip(&known)
+        .map(|(a, b)| (a - b).abs())
+        .fold(0.0, f32::max);
+    assert!(off < 1e-6, "{off}");
+
+    // The general captions give an answer alone; with the finer ones it is the whole answer.
+    let general = pieced.rank(&point).ladder;
+    assert!(general.len() >= 3, "{general:?}");
+    let mut later = BundleFiles::default();
+    for file in manifest.later_files_of(&PARTS) {
+        let content = fs::read(folder.path().join(&file.path)).unwrap();
+        later
+            .insert_checked(&manifest, &file.path, content)
+            .unwrap();
+    }
+    pieced.grow(&manifest, 1, &later).unwrap();
+    let (all, expected) = (pieced.rank(&point).ladder, at_once.rank(&point).ladder);
+    assert_eq!(texts(&all), texts(&expected));
+    assert_eq!(
+        texts(&whole(folder.path()).rank(&point).ladder),
+        texts(&expected)
+    );
+    assert!(all.len() > general.len(), "{all:?}");
+}
+
+#[test]
+fn both_models_are_whole_and_pass_their_self_test() {
+    for bundle in [tiny(), shipped()] {
+        let model = bundle.display();
+        let bytes = fs::read(bundle.join("manifest.json")).unwrap();
+        let manifest = Manifest::parse(&bytes).unwrap();
+        for part in PARTS.into_iter().chain([Part::Text]) {
+            assert!(manifest.files_of(&[part]).count() > 0, "{model}: {part:?}");
+        }
+        for file in &manifest.files {
+            let content = fs::read(bundle.join(&file.path)).unwrap();
+            file.check(content)
+                .unwrap_or_else(|e| panic!("{model}: {e}"));
+        }
+        let cosine = finished(whole(&bundle).self_test()).unwrap();
+        assert!(cosine > 0.99, "{model}: {cosine}");
+        assert!(
+            bundle.join("README.md").is_file(),
+            "{model} has no model card"
+        );
+    }
+}
+
+#[test]
+fn of_noise_and_plain_colour_nothing_is_said_but_what_is_true_of_most_labels() {
+    let plain = RgbImage::from_pixel(200, 300, Rgb([120, 140, 90]));
+    let stripes = RgbImage::from_fn(256, 256, |x, _| {
+        Rgb([if x / 8 % 2 == 0 { 230 } else { 40 }; 3])
+    });
+    let photos = [noise(800, 600), noise(64, 64), plain, stripes];
+    for bundle in [tiny(), shipped()] {
+        let captioner = whole(&bundle);
+        for photo in &photos {
+            let point = embedding(&captioner, photo);
+            let taxonomy = captioner.rank(&point).taxonomy;
+            let known = captioner.classifier().taxonomy();
+            let stop = known.find(&taxonomy.stop).unwrap();
+            let model = bundle.display();
+            let (below, all) = (known.labelled_below(stop).len(), known.labelled().len());
+            assert!(2 * below > all, "{model}: {:?}", taxonomy.path);
+        }
+    }
+}
+
+#[test]
+fn a_piece_that_is_missing_or_damaged_or_strange_is_named() {
+    let (folder, bytes, manifest) = pieces();
+    let read = |name: &str| fs::read(folder.path().join(name)).unwrap();
+    let open = |without: &str| {
+        let mut bundle_loader = BundleLoader::new(&bytes, &Engine::Kernels).unwrap();
+        for file in manifest
+            .first_files_of(&PARTS)
+            .filter(|f| f.path != without)
+        {
+            let checked = file.check(read(&file.path)).unwrap();
+            bundle_loader = bundle_loader.with(checked).unwrap();
+        }
+        bundle_loader
+    };
+    for missing in ["image-1.safetensors", "image.safetensors", "captions.json"] {
+        let error = open(missing).finish().unwrap_err().to_string();
+        assert!(error.contains(missing), "{error}");
+    }
+    let mut damaged = read("image-1.safetensors");
+    let middle = damaged.len() / 2;
+    damaged[middle] ^= 1;
+    let listed = manifest.file("image-1.safetensors").unwrap();
+    let error = listed.check(damaged).unwrap_err().to_string();
+    assert!(
+        error.contains("image-1.safetensors") && error.contains("SHA-256"),
+        "{error}"
+    );
+    // An intact file of another bundle.
+    let mut other = listed.clone();
+    other.bytes = 0;
+    other.sha256 = sha256_hex(&[]);
+    for path in ["image-1.safetensors", "image-2.safetensors"] {
+        other.path = path.to_owned();
+        let strange = other.check(Vec::new()).unwrap();
+        let error = open(path).with(strange).unwrap_err().to_string();
+        assert!(error.contains(path), "{error}");
+    }
+}
+
+#[test]
+fn an_older_reader_that_knows_no_shards_still_reads_the_manifest() {
+    let (_folder, bytes, manifest) = pieces();
+    // An older reader ignores unknown fields; a missing shard number means 0.
+    let text = String::from_utf8(bytes).unwrap();
+    assert_eq!(text.matches("\"shard\":1").count(), 2);
+    assert!(
+        !text.contains("\"shard\":0"),
+        "a shard number of 0 is written"
+    );
+    let sum: u64 = manifest
+        .later_files_of(&PARTS)
+        .iter()
+        .map(|f| f.bytes)
+        .sum();
+    assert_eq!(
+        manifest.first_bytes_of(&PARTS) + sum,
+        manifest.bytes_of(&PARTS)
+    );
+}

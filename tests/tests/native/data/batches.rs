@@ -1,0 +1,173 @@
+//! Contents and order of batches, and continuation of a run.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use espalier_trainer::data::records::source::Dataset;
+use espalier_trainer::data::{Batch, BatchSpec, Position};
+
+use crate::data::shards::{Row, raw_tar, row, rows, write_parquet};
+use crate::data::support::{open, spec, stream, take, tokenizer};
+
+/// Writes six row groups and a tar, 70 records in all, and opens them.
+fn mixed(dir: &Path) -> Arc<dyn Dataset> {
+    write_parquet(&dir.join("a.parquet"), &rows(0..40), 7);
+    fs::write(dir.join("b.tar"), raw_tar(&rows(40..70))).unwrap();
+    Arc::new(open(&[dir]).unwrap())
+}
+
+fn same(a: &Batch, b: &Batch) {
+    assert_eq!(a.keys, b.keys);
+    assert_eq!(a.images, b.images);
+    assert_eq!(a.box_images, b.box_images);
+    assert_eq!(a.captions, b.captions);
+    assert_eq!(a.phrases, b.phrases);
+    assert_eq!(a.synsets, b.synsets);
+    assert_eq!(a.position_after, b.position_after);
+}
+
+#[test]
+fn an_epoch_holds_every_record_once_and_the_next_has_another_order() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = mixed(dir.path());
+    let batches = take(stream(Arc::clone(&data), spec(10), Position::default()), 14);
+    let keys = |batches: &[Batch]| -> Vec<String> {
+        batches
+            .iter()
+            .flat_map(|batch| batch.keys.clone())
+            .collect()
+    };
+    let (first, second) = (keys(&batches[..7]), keys(&batches[7..]));
+    let distinct = |keys: &[String]| keys.iter().cloned().collect::<BTreeSet<_>>().len();
+    assert_eq!((distinct(&first), distinct(&second)), (70, 70));
+    assert_ne!(first, second);
+    assert_eq!(batches[6].position_after, Position { epoch: 1, index: 0 });
+    assert_eq!(
+        batches[7].position_after,
+        Position {
+            epoch: 1,
+            index: 10
+        }
+    );
+}
+
+#[test]
+fn the_last_partial_batch_is_dropped() {
+    let dir = tempfile::tempdir().unwrap();
+    let batches = take(stream(mixed(dir.path()), spec(16), Position::default()), 5);
+    assert_eq!(
+        batches[3].position_after,
+        Position {
+            epoch: 0,
+            index: 64
+        }
+    );
+    assert_eq!(
+        batches[4].position_after,
+        Position {
+            epoch: 1,
+            index: 16
+        }
+    );
+    assert_eq!(batches[4].keys.iter().collect::<BTreeSet<_>>().len(), 16);
+    // The six records of the dropped batch count as read.
+    assert_eq!(batches[4].skipped.seen, 22);
+}
+
+#[test]
+fn a_run_resumed_in_the_middle_continues_with_the_same_batches() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = mixed(dir.path());
+    let unbroken = take(stream(Arc::clone(&data), spec(8), Position::default()), 20);
+    for stop in [0, 3, 7, 8, 15] {
+        let from = unbroken[stop].position_after.clone();
+        let resumed = take(stream(Arc::clone(&data), spec(8), from), 4);
+        for (a, b) in resumed.iter().zip(&unbroken[stop + 1..]) {
+            same(a, b);
+        }
+    }
+}
+
+#[test]
+fn the_number_of_workers_changes_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = mixed(dir.path());
+    let with = |workers: usize| {
+        take(
+            stream(
+                Arc::clone(&data),
+                BatchSpec { workers, ..spec(9) },
+                Position::default(),
+            ),
+            12,
+        )
+    };
+    for (a, b) in with(1).iter().zip(&with(2)) {
+        same(a, b);
+    }
+}
+
+#[test]
+fn a_box_and_its_phrase_belong_together() {
+    let dir = tempfile::tempdir().unwrap();
+    let spec = BatchSpec {
+        augment: None,
+        white_pad: false,
+        ..spec(16)
+    };
+    let batches = take(stream(mixed(dir.path()), spec, Position::default()), 8);
+    let tokenizer = tokenizer();
+    let blue = tokenizer.encode("blue half", 32);
+    let mut seen = BTreeSet::new();
+    for batch in &batches {
+        let (crops, phrases) = (
+            batch.box_images.as_ref().unwrap().pictures().unwrap(),
+            batch.phrases.as_ref().unwrap(),
+        );
+        let plane = crops.size * crops.size;
+        for i in 0..crops.count {
+            let red = crops.bytes[i * 3 * plane..][..plane]
+                .iter()
+                .map(|&v| u64::from(v));
+            let is_blue = red.sum::<u64>() / (plane as u64) < 100;
+            let tokens = &phrases.ids[i * phrases.len..][..phrases.len.min(blue.len())];
+            assert_eq!(tokens == blue.as_slice(), is_blue);
+            let synset = if is_blue { "blue_half" } else { "red_half" };
+            assert_eq!(batch.synsets[i].as_deref(), Some(synset));
+            seen.insert(is_blue);
+        }
+    }
+    assert_eq!(seen.len(), 2, "expected both boxes to be chosen");
+}
+
+#[test]
+fn picture_and_crop_are_augmented_apart_and_anew_in_each_epoch() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.parquet");
+    // One box that covers the whole image: crop and image differ only by the augmentation.
+    let rows: Vec<Row> = (0..4)
+        .map(|i| Row {
+            noun_chunks: vec![vec![2.0, 5.0, 0.0, 0.0, 1.0, 1.0, 1.0]],
+            ref_exps: vec![],
+            synsets: vec![],
+            ..row(i)
+        })
+        .collect();
+    write_parquet(&path, &rows, 4);
+    let data: Arc<dyn Dataset> = Arc::new(open(&[&path]).unwrap());
+    let batches = take(stream(Arc::clone(&data), spec(4), Position::default()), 2);
+    assert_ne!(Some(&batches[0].images), batches[0].box_images.as_ref());
+    let of_key = |batch: &Batch, key: &str| {
+        let i = batch.keys.iter().position(|k| k == key).unwrap();
+        batch.images.pictures().unwrap().bytes[i * 3 * 256..][..3 * 256].to_vec()
+    };
+    assert_ne!(of_key(&batches[0], "000002"), of_key(&batches[1], "000002"));
+    let plain = BatchSpec {
+        augment: None,
+        ..spec(4)
+    };
+    let batches = take(stream(data, plain, Position::default()), 1);
+    assert_eq!(Some(&batches[0].images), batches[0].box_images.as_ref());
+}

@@ -1,0 +1,109 @@
+//! The three forms of shards hold the same samples.
+
+use std::fs;
+use std::sync::Arc;
+
+use espalier_trainer::data::Position;
+use espalier_trainer::data::records::boxes::Region;
+use espalier_trainer::data::records::source::{Dataset, Record};
+use espalier_trainer::data::tools::prepare::prepare;
+
+use crate::data::shards::{parquet_columns, picture, raw_tar, rows, write_columns, write_parquet};
+use crate::data::support::{open, read_all, spec, stream};
+
+/// Returns the key, the caption and the phrases of a record.
+fn content(record: &Record) -> (String, String, Vec<String>) {
+    let phrases = record
+        .boxes
+        .iter()
+        .map(|found| found.phrase.clone())
+        .collect();
+    (record.key.clone(), record.caption.clone(), phrases)
+}
+
+#[test]
+fn all_three_forms_give_the_same_samples() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name);
+    let rows = rows(0..7);
+    write_parquet(&at("a.parquet"), &rows, 3);
+    fs::write(at("b.tar"), raw_tar(&rows)).unwrap();
+    let parquet = open(&[&at("a.parquet")]).unwrap();
+    let raw = open(&[&at("b.tar")]).unwrap();
+    prepare(&parquet, &at("prepared"), &|_| ()).unwrap();
+    let prepared = open(&[&at("prepared")]).unwrap();
+
+    let sets = [&parquet, &raw, &prepared].map(|data| {
+        read_all(data)
+            .into_iter()
+            .map(Result::unwrap)
+            .collect::<Vec<Record>>()
+    });
+    let wanted = content(&sets[0][3]);
+    assert_eq!(wanted.1, "a red half and a blue half 3");
+    assert_eq!(wanted.2, ["red half", "blue half", "a red half"]);
+    for set in &sets {
+        assert_eq!(
+            set.iter().map(content).collect::<Vec<_>>(),
+            sets[0].iter().map(content).collect::<Vec<_>>()
+        );
+    }
+    for (a, b) in sets[0].iter().zip(&sets[1]) {
+        assert_eq!(a.picture.decode().unwrap(), b.picture.decode().unwrap());
+        assert_eq!(a.synsets, b.synsets);
+    }
+    // The first crop of a prepared record is the red half, centred on white.
+    let Region::Crop(crop) = &sets[2][3].boxes[0].region else {
+        panic!("expected a crop")
+    };
+    let crop = crop.decode().unwrap();
+    assert_eq!(crop.dimensions(), (224, 224));
+    let near = |x: u32, y: u32, wanted: [u8; 3]| {
+        let found = crop.get_pixel(x, y).0;
+        found.iter().zip(wanted).all(|(a, b)| a.abs_diff(b) < 12)
+    };
+    assert!(near(112, 112, picture(3).get_pixel(2, 2).0) && near(4, 112, [255; 3]));
+}
+
+#[test]
+fn a_batch_is_the_same_from_parquet_and_from_tar() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name);
+    let rows = rows(0..12);
+    write_parquet(&at("a.parquet"), &rows, 12);
+    fs::write(at("a.tar"), raw_tar(&rows)).unwrap();
+    let first = |name: &str| {
+        let data: Arc<dyn Dataset> = Arc::new(open(&[&at(name)]).unwrap());
+        stream(data, spec(8), Position::default())
+            .next()
+            .unwrap()
+            .unwrap()
+    };
+    let (a, b) = (first("a.parquet"), first("a.tar"));
+    assert_eq!(
+        (a.keys, a.images, a.box_images),
+        (b.keys, b.images, b.box_images)
+    );
+    assert_eq!((a.captions, a.phrases), (b.captions, b.phrases));
+}
+
+#[test]
+fn a_plain_binary_column_is_a_picture_too() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.parquet");
+    for name in ["image", "jpg"] {
+        let rows = rows(0..2);
+        let mut columns = parquet_columns(&rows);
+        let pictures: arrow_array::BinaryArray = rows
+            .iter()
+            .map(|row| Some(row.picture.as_slice()))
+            .collect();
+        columns[1] = (name, Arc::new(pictures));
+        write_columns(&path, columns, 10);
+        let records = read_all(&open(&[&path]).unwrap());
+        assert_eq!(
+            records[1].as_ref().unwrap().picture.decode().unwrap(),
+            picture(1)
+        );
+    }
+}

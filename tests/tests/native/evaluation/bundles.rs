@@ -1,0 +1,205 @@
+//! A bundle is evaluated in the space in which its checkpoint was trained.
+
+use std::path::PathBuf;
+
+use burn::tensor::Device;
+use espalier_core::bundle::sha256_hex;
+use espalier_core::model::{LiftKind, Preset};
+use espalier_core::weights::{Tensors, collect};
+use espalier_tests::trainer;
+use espalier_trainer::model_file::ModelCard;
+use serde_json::{Value, json};
+
+use crate::evaluation::support::{Bench, record, refused};
+
+/// Writes a checkpoint of random weights whose root is this text.
+fn checkpoint(bench: &Bench, name: &str, root_text: &str, lift: LiftKind) -> String {
+    let device = Device::flex();
+    device.seed(7);
+    let config = Preset::VitT8_64.config().with_lift(lift);
+    let mut tensors = collect(&config.init(&device)).unwrap();
+    let card = ModelCard {
+        root_text: root_text.into(),
+        ..ModelCard::new(config, "rcme")
+    };
+    tensors.metadata = card.metadata().unwrap();
+    let file = format!("{name}/model.safetensors");
+    bench.write(&file, tensors.write(|_, _| None).unwrap());
+    bench.text(&file)
+}
+
+/// Exports a bundle of the checkpoint, with a taxonomy of two labels and a probe of both.
+fn bundle(bench: &Bench, checkpoint: &str, dtype: &str) -> PathBuf {
+    let taxonomy =
+        "synset\tnames\thypernyms\tlabelled\nr\tthing\t\t0\na\tred house\tr\t1\nb\ttree\tr\t1\n";
+    bench.write("two.tsv", taxonomy);
+    for (look, label) in (0..).zip(["a", "b"]) {
+        bench.picture(&format!("probe/{label}/1.jpg"), look);
+        bench.picture(&format!("probe/{label}/2.jpg"), look + 3);
+    }
+    let out = bench.path(&format!("bundle-{dtype}"));
+    let done = trainer(&[
+        "export",
+        "--checkpoint",
+        checkpoint,
+        "--out",
+        &out.to_string_lossy(),
+        "--dtype",
+        dtype,
+        "--taxonomy",
+        &bench.text("two.tsv"),
+        "--probe",
+        &bench.text("probe"),
+        "--max-drop",
+        "100",
+    ]);
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert_eq!(done.status.code(), Some(0), "{said}");
+    out
+}
+
+/// Writes one image with two boxes in COCO's format.
+fn scenes(bench: &Bench) -> String {
+    let index = json!({
+        "images": [{"id": 1, "file_name": "1.jpg", "width": 80, "height": 70}],
+        "annotations": [
+            {"image_id": 1, "category_id": 1, "bbox": [0, 0, 40, 40], "iscrowd": 0},
+            {"image_id": 1, "category_id": 2, "bbox": [30, 20, 40, 40], "iscrowd": 0},
+        ],
+        "categories": [{"id": 1, "name": "dog"}, {"id": 2, "name": "train"}],
+    });
+    bench.write("scenes/instances_val2017.json", index.to_string());
+    bench.picture("scenes/1.jpg", 0);
+    bench.text("scenes")
+}
+
+fn radii(model: &str, data: &str) -> Vec<f64> {
+    let args = ["eval", "--checkpoint", model, "--json", "--no-cache"];
+    let found: Value = record(&trainer(
+        &[&args[..], &["--task", "norms", "--data", data]].concat(),
+    ));
+    let value = |name: &str| found["metrics"][name].as_f64().unwrap();
+    [
+        "image_radius_mean",
+        "text_radius_mean",
+        "phrase_radius_mean",
+    ]
+    .map(value)
+    .to_vec()
+}
+
+fn largest_gap(a: &[f64], b: &[f64]) -> f64 {
+    let gaps = a.iter().zip(b).map(|(a, b)| (a - b).abs());
+    gaps.fold(0.0, f64::max)
+}
+
+#[test]
+fn radii_of_a_bundle_are_from_the_root_of_its_checkpoint() {
+    let bench = Bench::new();
+    let data = scenes(&bench);
+    let rooted = checkpoint(&bench, "rooted", "Eukarya", LiftKind::Sphere);
+    let own = radii(&rooted, &data);
+    let full = bundle(&bench, &rooted, "fp32");
+    let gap = largest_gap(&own, &radii(&full.to_string_lossy(), &data));
+    assert!(gap < 1e-6, "{gap}");
+    // Rounding moves the embeddings a little; another root changes all radii by much more.
+    let other = checkpoint(&bench, "other", "", LiftKind::Sphere);
+    let away = largest_gap(&own, &radii(&other, &data));
+    let rounded = bundle(&bench, &rooted, "q8");
+    let gap = largest_gap(&own, &radii(&rounded.to_string_lossy(), &data));
+    assert!(gap < 0.02 && away > 5.0 * gap, "{gap} {away}");
+}
+
+#[test]
+fn a_bundle_without_the_geometry_of_its_model_is_refused() {
+    let bench = Bench::new();
+    let data = scenes(&bench);
+    let rooted = checkpoint(&bench, "rooted", "Eukarya", LiftKind::Sphere);
+    let folder = bundle(&bench, &rooted, "fp32");
+    let file = folder.join("manifest.json");
+    let whole: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    let with = |geometry: Value| {
+        let mut manifest = whole.clone();
+        match geometry {
+            Value::Null => drop(manifest.as_object_mut().unwrap().remove("geometry")),
+            other => manifest["geometry"] = other,
+        }
+        std::fs::write(&file, manifest.to_string()).unwrap();
+        let model = folder.to_string_lossy();
+        let args = ["eval", "--checkpoint", &model, "--json", "--no-cache"];
+        refused(&trainer(
+            &[&args[..], &["--task", "norms", "--data", &data]].concat(),
+        ))
+    };
+    for (geometry, words) in [
+        (
+            json!({"kind": "sphere", "root": []}),
+            "a `root` of 128 finite numbers",
+        ),
+        (json!({"kind": "sphere"}), "root"),
+        (
+            json!({"kind": "lorentz", "curvature": 1.0}),
+            "the space of the model",
+        ),
+        (Value::Null, "geometry"),
+    ] {
+        let said = with(geometry);
+        assert!(
+            said.contains("manifest.json") && said.contains(words),
+            "{said}"
+        );
+    }
+}
+
+#[test]
+fn a_bundle_is_judged_with_the_labels_that_it_stores() {
+    let bench = Bench::new();
+    let lift = LiftKind::Lorentz;
+    let folder = bundle(&bench, &checkpoint(&bench, "rooted", "", lift), "fp32");
+    let (taxonomy, data) = (bench.text("two.tsv"), bench.text("probe"));
+    let judged = |more: &[&str]| {
+        let model = folder.to_string_lossy().into_owned();
+        let fixed = [
+            "eval",
+            "--checkpoint",
+            &model,
+            "--json",
+            "--no-cache",
+            "--task",
+            "zero-shot",
+            "--data",
+            &data,
+            "--taxonomy",
+            &taxonomy,
+        ];
+        let found = record(&trainer(&[&fixed[..], more].concat()));
+        let prompts = found["prompts"].as_str().unwrap().to_owned();
+        (prompts, found["metrics"]["acc1"].as_f64().unwrap())
+    };
+    let (prompts, right) = judged(&[]);
+    assert_eq!(prompts, "stored");
+    assert_eq!(
+        judged(&["--prompts", "simple-1"]),
+        ("simple-1".to_owned(), right)
+    );
+
+    // With the two labels exchanged in the bundle, every answer is the other one.
+    let file = folder.join("taxonomy.safetensors");
+    let mut tensors = Tensors::read(&std::fs::read(&file).unwrap()).unwrap();
+    let points = tensors.tensors.get_mut("embeddings").unwrap();
+    let width = points.data.len() / 2;
+    points.data.rotate_left(width);
+    let bytes = tensors.write(|_, _| None).unwrap();
+    std::fs::write(&file, &bytes).unwrap();
+    let manifest = folder.join("manifest.json");
+    let mut listed: Value = serde_json::from_slice(&std::fs::read(&manifest).unwrap()).unwrap();
+    for entry in listed["files"].as_array_mut().unwrap() {
+        if entry["path"] == "taxonomy.safetensors" {
+            entry["sha256"] = sha256_hex(&bytes).into();
+            entry["bytes"] = bytes.len().into();
+        }
+    }
+    std::fs::write(&manifest, listed.to_string()).unwrap();
+    assert_eq!(judged(&[]), ("stored".to_owned(), 1.0 - right));
+    assert_eq!(judged(&["--prompts", "simple-1"]).1, right);
+}

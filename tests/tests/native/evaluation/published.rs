@@ -1,0 +1,295 @@
+//! Benchmarks in their published formats: splits, CSV files, and COCO's boxes with their split of
+//! categories.
+
+use serde_json::{Value, json};
+
+use crate::evaluation::support::{Bench, eval, record, records, refused};
+
+#[test]
+fn a_published_list_says_which_pictures_are_judged_and_what_the_benchmark_has_more() {
+    let bench = Bench::new();
+    bench.write("food/meta/test.txt", "apple_pie/1\nfish/2\nfish/3\n");
+    bench.write("food/meta/train.txt", "fish/4\n");
+    bench.picture("food/images/apple_pie/1.jpg", 0);
+    bench.picture("food/images/fish/2.jpg", 1);
+    bench.picture("food/images/fish/4.jpg", 2);
+    let data = bench.text("food");
+    let run = |more: &[&str]| {
+        let args = [
+            "--task",
+            "zero-shot",
+            "--data",
+            &data,
+            "--max-broken",
+            "0.5",
+        ];
+        record(&eval(&[&args[..], more].concat()))
+    };
+    let found = run(&[]);
+    assert_eq!((&found["n"], &found["classes"]), (&json!(2), &json!(2)));
+    assert_eq!(found["settings"]["split"], json!("test"));
+    assert_eq!(
+        (&found["ledger"]["expected"], &found["ledger"]["found"]),
+        (&json!(3), &json!(2))
+    );
+    assert_eq!(found["ledger"]["missing"]["no picture"]["count"], json!(1));
+    // Compared with the benchmark of that name, nearly everything is missing.
+    let named = run(&["--dataset-name", "food101"]);
+    assert_eq!(named["ledger"]["expected"], json!(25_250));
+    let absent = &named["ledger"]["missing"]["picture of the benchmark that is not there"];
+    assert_eq!(absent["count"], json!(25_247));
+    let classes = &named["ledger"]["odd"]["other number of classes than the benchmark has"];
+    assert_eq!(classes["example"], json!("2 of 101"));
+    let train = run(&["--split", "train"]);
+    assert_eq!(
+        (&train["n"], &train["settings"]["split"]),
+        (&json!(1), &json!("train"))
+    );
+}
+
+#[test]
+fn what_is_kept_of_one_split_is_not_taken_for_another() {
+    let bench = Bench::new();
+    bench.write("cub/images.txt", "1 001.House/a.jpg\n2 002.Wren/b.jpg\n");
+    bench.write("cub/train_test_split.txt", "1 0\n2 1\n");
+    bench.picture("cub/images/001.House/a.jpg", 0);
+    bench.picture("cub/images/002.Wren/b.jpg", 1);
+    let (model, data, cache) = (
+        crate::evaluation::support::model(),
+        bench.text("cub"),
+        bench.text("cache"),
+    );
+    for (split, class) in [("test", "House"), ("train", "Wren"), ("test", "House")] {
+        let args = [
+            "eval",
+            "--checkpoint",
+            &model,
+            "--json",
+            "--task",
+            "zero-shot",
+        ];
+        let more = ["--data", &data, "--split", split, "--cache", &cache];
+        let found = record(&espalier_tests::trainer(&[&args[..], &more].concat()));
+        let only = &found["ledger"]["odd"]["one class alone, every answer is right"];
+        assert_eq!(only["example"], json!(class), "{split}");
+    }
+}
+
+#[test]
+fn a_subset_that_cannot_be_told_is_said_not_to_be_one() {
+    let bench = Bench::new();
+    for (look, name) in (0..).zip(["Forest", "River"]) {
+        bench.picture(&format!("eurosat/{name}/{name}_1.jpg"), look);
+    }
+    let data = bench.text("eurosat");
+    let args = [
+        "--task",
+        "zero-shot",
+        "--data",
+        &data,
+        "--dataset-name",
+        "eurosat",
+    ];
+    let found = record(&eval(&args));
+    let split = found["settings"]["split"].as_str().unwrap();
+    assert!(split.contains("all 2 images"), "{split}");
+    assert_eq!(found["prompts"], json!("meru-eurosat"));
+}
+
+#[test]
+fn metadata_of_bioclip_and_of_rcme_give_lineages_and_a_plain_csv_classes() {
+    let bench = Bench::new();
+    for (look, name) in (0..).zip(["1", "2", "3"]) {
+        bench.picture(&format!("rare/images/{name}.jpg"), look);
+    }
+    bench.write(
+        "rare/metadata.csv",
+        "index,kingdom,phylum,cls,order,family,genus,species,common_name,filepath,class\n\
+         0,Animalia,Chordata,Aves,O,F,G,alpha,bird,images/1.jpg,0\n\
+         1,Animalia,Chordata,Mammalia,P,Q,R,beta,,images/2.jpg,1\n\
+         2,Plantae,X,Y,Z,U,V,gamma,,images/3.jpg,2\n\
+         3,Plantae,X,Y,Z,U,V,gamma,,images/4.jpg,2\n",
+    );
+    let rare = bench.text("rare");
+    let tasks = "rank-zero-shot,rank-ordering,image-to-image";
+    let args = [
+        "--task",
+        tasks,
+        "--prompts",
+        "plain-1",
+        "--max-broken",
+        "0.5",
+    ];
+    let found = records(&eval(&[&args[..], &["--data", &rare]].concat()));
+    assert_eq!(found.len(), 3);
+    assert_eq!(found[0]["n"], json!(3));
+    assert_eq!(
+        found[0]["ledger"]["missing"]["no picture"]["count"],
+        json!(1)
+    );
+    // Two kingdoms, two phyla, then three of each.
+    assert_eq!(found[0]["classes"], json!(2 + 2 + 5 * 3));
+    let chain = |names: [&str; 7]| {
+        let texts: Vec<String> = (0..7).map(|i| names[..=i].join(" ")).collect();
+        texts.join("=>")
+    };
+    bench.write(
+        "order.csv",
+        format!(
+            "captions,img_fn\n{},1.jpg\n{},2.jpg\n",
+            chain(["Animalia", "Chordata", "Aves", "O", "F", "G", "alpha"]),
+            chain(["Animalia", "Chordata", "Mammalia", "P", "Q", "R", "beta"]),
+        ),
+    );
+    let order = bench.text("order.csv");
+    let found = record(&eval(&["--task", "rank-ordering", "--data", &order]));
+    assert_eq!((&found["n"], &found["classes"]), (&json!(2), &json!(14)));
+    bench.write(
+        "list.csv",
+        "filepath,class\nrare/images/1.jpg,house\n2.jpg,tree\n",
+    );
+    let found = record(&eval(&[
+        "--task",
+        "zero-shot",
+        "--data",
+        &bench.text("list.csv"),
+    ]));
+    assert_eq!((&found["n"], &found["classes"]), (&json!(2), &json!(2)));
+    bench.write("list.csv", "a,b\n1,2\n");
+    let said = refused(&eval(&[
+        "--task",
+        "zero-shot",
+        "--data",
+        &bench.text("list.csv"),
+    ]));
+    assert!(
+        said.contains("filepath") && said.contains("the columns a, b"),
+        "{said}"
+    );
+}
+
+/// Writes COCO's index of one image with these boxes, each a category and its left edge in pixels.
+fn coco(bench: &Bench, boxes: &[(&str, u32)]) -> String {
+    let names = ["dog", "cat", "person", "car", "stop sign"];
+    let categories: Vec<Value> = (1..)
+        .zip(names)
+        .map(|(id, name)| json!({"id": id, "name": name}))
+        .collect();
+    let annotations: Vec<Value> = boxes
+        .iter()
+        .map(|(name, left)| {
+            let id = names.iter().position(|n| n == name).unwrap() + 1;
+            json!({"image_id": 1, "category_id": id, "bbox": [left, 5, 30, 40], "iscrowd": 0})
+        })
+        .collect();
+    let index = json!({
+        "images": [{"id": 1, "file_name": "000000000001.jpg", "width": 80, "height": 70}],
+        "annotations": annotations,
+        "categories": categories,
+    });
+    bench.write("coco/annotations/instances_val2017.json", index.to_string());
+    bench.picture("coco/val2017/000000000001.jpg", 0);
+    bench.text("coco")
+}
+
+#[test]
+fn novel_categories_of_coco_are_judged_apart_and_others_left_out() {
+    let bench = Bench::new();
+    let boxes = [
+        ("dog", 0),
+        ("cat", 20),
+        ("person", 40),
+        ("stop sign", 45),
+        ("dog", 48),
+    ];
+    let data = coco(&bench, &boxes);
+    let found = record(&eval(&["--task", "detection", "--data", &data]));
+    assert_eq!(found["benchmark"], json!("coco"));
+    // One box is of none of the 65 categories of the split.
+    assert_eq!((&found["n"], &found["classes"]), (&json!(4), &json!(65)));
+    assert_eq!(
+        (&found["ledger"]["expected"], &found["ledger"]["found"]),
+        (&json!(5), &json!(4))
+    );
+    let metric = |name: &str| found["metrics"][name].as_f64().unwrap();
+    for name in ["ap", "ap_base", "ap_novel", "ap_novel_among_novel"] {
+        assert!((0.0..=1.0).contains(&metric(name)), "{name}: {found}");
+    }
+    // Means over the categories that have a box: dog, cat; person; all three.
+    let all = (2.0 * metric("ap_novel") + metric("ap_base")) / 3.0;
+    assert!((metric("ap") - all).abs() < 1e-12, "{found}");
+    // If all novel boxes show one category, it has a precision of 1 among them.
+    let alone = coco(&bench, &[("dog", 0), ("dog", 30)]);
+    let found = record(&eval(&["--task", "detection", "--data", &alone]));
+    assert_eq!(found["metrics"]["ap_novel_among_novel"], json!(1.0));
+    assert!(found["metrics"].get("ap_base").is_none());
+    let none = coco(&bench, &[("stop sign", 0)]);
+    let said = refused(&eval(&["--task", "detection", "--data", &none]));
+    assert!(said.contains("65 categories"), "{said}");
+}
+
+#[test]
+fn boxes_of_a_picture_that_is_not_there_are_never_passed_over() {
+    let bench = Bench::new();
+    let data = coco(&bench, &[("dog", 0), ("cat", 20)]);
+    let file = "coco/annotations/instances_val2017.json";
+    let text = std::fs::read_to_string(bench.path(file)).unwrap();
+    let mut index: Value = serde_json::from_str(&text).unwrap();
+    let gone = json!({"id": 2, "file_name": "gone.jpg", "width": 80, "height": 70});
+    index["images"].as_array_mut().unwrap().push(gone);
+    let lost = json!({"image_id": 2, "category_id": 1, "bbox": [0, 0, 9, 9]});
+    index["annotations"].as_array_mut().unwrap().push(lost);
+    bench.write(file, index.to_string());
+    let said = refused(&eval(&["--task", "detection", "--data", &data]));
+    assert!(
+        said.contains("gone.jpg") && said.contains("1 of 3"),
+        "{said}"
+    );
+    let args = [
+        "--task",
+        "detection",
+        "--data",
+        &data,
+        "--max-broken",
+        "0.5",
+    ];
+    let found = record(&eval(&args));
+    assert_eq!(
+        (&found["ledger"]["expected"], &found["ledger"]["found"]),
+        (&json!(3), &json!(2))
+    );
+}
+
+#[test]
+fn the_curve_of_parts_is_in_its_object_and_can_be_drawn() {
+    let bench = Bench::new();
+    let data = coco(&bench, &[("dog", 0), ("cat", 20), ("person", 40)]);
+    let result = bench.text("parts.json");
+    let found = record(&eval(&[
+        "--task", "parts", "--data", &data, "--out", &result,
+    ]));
+    let curve = found["curves"]["parent_to_child"].as_array().unwrap();
+    let value = |p: &Value, name: &str| p[name].as_f64().unwrap();
+    assert!(!curve.is_empty());
+    let last = curve.last().unwrap();
+    // The only scene has all labels, so every box is right.
+    assert_eq!(
+        (value(last, "recall"), value(last, "precision")),
+        (1.0, 1.0)
+    );
+    let recalls: Vec<f64> = curve.iter().map(|p| value(p, "recall")).collect();
+    assert!(recalls.is_sorted());
+    let figure = bench.text("pr.svg");
+    let drawn = espalier_tests::trainer(&["plot", "pr", "--eval", &result, "--out", &figure]);
+    let said = String::from_utf8_lossy(&drawn.stderr);
+    assert_eq!(drawn.status.code(), Some(0), "{said}");
+    assert!(
+        std::fs::read_to_string(&figure)
+            .unwrap()
+            .contains("AP 1.000")
+    );
+    let other = bench.text("other.json");
+    bench.write("other.json", "{}");
+    let drawn = espalier_tests::trainer(&["plot", "pr", "--eval", &other, "--out", &figure]);
+    assert!(refused(&drawn).contains("other.json"));
+}

@@ -1,0 +1,94 @@
+//! Heat maps and two subjects, on the shipped models.
+
+use burn::tensor::Device;
+use espalier_core::caption::{Captioner, Claim, Engine, HeatMap};
+use espalier_tests::browser::sample;
+use espalier_tests::models::{captioner, shipped, tiny};
+use espalier_tests::photos::side_by_side;
+use image::imageops::{FilterType, replace, resize};
+use image::{Rgb, RgbImage};
+
+/// WordNet's id of "cat, true cat".
+const CAT: &str = "n02121620";
+
+fn photo(name: &str) -> RgbImage {
+    image::open(sample(name)).unwrap().to_rgb8()
+}
+
+/// Returns a photo with the cat in its upper left quarter and grey elsewhere.
+fn cat_in_the_corner() -> RgbImage {
+    let mut canvas = RgbImage::from_pixel(400, 400, Rgb([127; 3]));
+    let cat = resize(&photo("cat"), 150, 150, FilterType::Triangle);
+    replace(&mut canvas, &cat, 40, 40);
+    canvas
+}
+
+fn heat(captioner: &Captioner, photo: &RgbImage, node: &str) -> (HeatMap, u64) {
+    let mut reported = 0;
+    let places = pollster::block_on(captioner.places(photo, |done, _| reported = done)).unwrap();
+    let claim = Claim::Node(captioner.classifier().node(node).unwrap());
+    let (classifier, space) = (captioner.classifier(), captioner.space());
+    (classifier.heat(space, &places, &claim), reported)
+}
+
+#[test]
+fn the_heat_of_a_cat_lies_on_the_cat_and_is_the_same_on_kernels_and_backend() {
+    let photo = cat_in_the_corner();
+    let kernels = captioner(&shipped(), &Engine::Kernels);
+    let (map, reported) = heat(&kernels, &photo, CAT);
+    assert_eq!((map.rows, map.columns, reported), (7, 7, 0));
+    let inside = map.share_inside([0.0, 0.0, 0.5, 0.5]).unwrap();
+    assert!(inside > 0.6, "{inside} of a quarter");
+    let backend = captioner(&shipped(), &Engine::Device(Device::flex()));
+    let (other, _) = heat(&backend, &photo, CAT);
+    for (a, b) in map.values.iter().zip(&other.values) {
+        assert!((a - b).abs() < 1e-2, "{a} and {b}");
+    }
+}
+
+#[test]
+fn an_encoder_whose_places_see_each_other_is_read_with_painted_cells() {
+    let captioner = captioner(&tiny(), &Engine::Kernels);
+    let label = captioner.classifier().taxonomy().labelled()[0];
+    let node = captioner.classifier().taxonomy().node(label).id.clone();
+    let (map, reported) = heat(&captioner, &photo("cat"), &node);
+    assert_eq!((map.rows, map.columns, reported), (6, 6, 36));
+    assert!(map.values.iter().all(|v| (0.0..=1.0).contains(v)));
+    assert!(map.values.contains(&1.0));
+}
+
+#[test]
+fn a_caption_claims_its_node_and_a_longer_one_its_text() {
+    let captioner = captioner(&shipped(), &Engine::Kernels);
+    let entries = captioner.index().entries();
+    let name = entries.iter().find(|e| e.detail == 0 && e.node.is_some());
+    let name = name.unwrap();
+    let node = captioner.classifier().node(name.node.as_ref().unwrap());
+    assert_eq!(
+        captioner.claim(&name.text),
+        Some(Claim::Node(node.unwrap()))
+    );
+    assert_eq!(captioner.claim("no caption of this model"), None);
+    if let Some(longer) = entries.iter().find(|e| e.detail > 0) {
+        assert!(matches!(
+            captioner.claim(&longer.text),
+            Some(Claim::Text(_))
+        ));
+    }
+}
+
+#[test]
+fn two_photos_side_by_side_are_two_subjects_and_one_alone_is_none() {
+    let captioner = captioner(&shipped(), &Engine::Kernels);
+    let names = |photo: &RgbImage| -> Vec<String> {
+        let found = pollster::block_on(captioner.subjects(photo, |_, _| ())).unwrap();
+        found.into_iter().map(|subject| subject.name).collect()
+    };
+    let mut found = names(&side_by_side(&photo("barn"), &photo("cat")));
+    found.sort();
+    assert_eq!(found, ["barn", "cat"]);
+    for name in ["cello", "clock", "cat", "barn"] {
+        assert!(names(&photo(name)).is_empty(), "{name}");
+    }
+    assert!(names(&RgbImage::new(1, 1)).is_empty());
+}

@@ -1,0 +1,233 @@
+//! The taxonomy of ImageNet's classes: its contents, its names, which must be plain words, and its
+//! relations, which must be those of WordNet.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use espalier_core::taxonomy::{Hypernyms, NodeIx, Taxonomy};
+use espalier_trainer::data::benchmarks::typed_words;
+use espalier_trainer::data::nouns::wordnet::Nouns;
+
+const IMAGENET: &str = include_str!("../../../trainer/data/taxonomy/imagenet.tsv");
+
+/// Words that only WordNet or a biologist uses; no name that is shown may contain one of them.
+const JARGON: [&str; 24] = [
+    "instrumentality",
+    "chordate",
+    "placental",
+    "confectionery",
+    "conveyance",
+    "matter",
+    "artifact",
+    "whole",
+    "entity",
+    "abstraction",
+    "teleost",
+    "perissodactyl",
+    "artiodactyl",
+    "edentate",
+    "malacostracan",
+    "coelenterate",
+    "diapsid",
+    "anapsid",
+    "oscine",
+    "passerine",
+    "angiosperm",
+    "spermatophyte",
+    "durables",
+    "nutriment",
+];
+
+fn imagenet() -> Taxonomy {
+    Taxonomy::from_tsv(IMAGENET).unwrap()
+}
+
+fn nodes(taxonomy: &Taxonomy) -> impl Iterator<Item = NodeIx> + use<> {
+    (0..u32::try_from(taxonomy.nodes().len()).unwrap()).map(NodeIx)
+}
+
+/// Returns the names on a node's path that may be shown.
+fn path(taxonomy: &Taxonomy, id: &str) -> String {
+    let path = taxonomy.path_to(taxonomy.find(id).unwrap());
+    let said = path.into_iter().filter(|ix| taxonomy.is_nameable(*ix));
+    said.map(|ix| taxonomy.name(ix))
+        .collect::<Vec<_>>()
+        .join(" > ")
+}
+
+#[test]
+fn the_file_holds_what_its_readme_says() {
+    let taxonomy = imagenet();
+    assert_eq!(
+        (taxonomy.nodes().len(), taxonomy.labelled().len()),
+        (1860, 1000)
+    );
+    assert_eq!(taxonomy.name(taxonomy.root()), "entity");
+    assert_eq!(taxonomy.to_tsv(), IMAGENET);
+    let leaves = taxonomy.labelled().iter();
+    assert!(
+        leaves
+            .into_iter()
+            .all(|ix| taxonomy.children(*ix).is_empty())
+    );
+}
+
+#[test]
+fn shown_names_differ_and_are_plain() {
+    let taxonomy = imagenet();
+    let mut by_name: BTreeMap<String, &str> = BTreeMap::new();
+    for ix in nodes(&taxonomy).filter(|ix| taxonomy.is_nameable(*ix)) {
+        let (name, id) = (taxonomy.name(ix), taxonomy.node(ix).id.as_str());
+        if let Some(other) = by_name.insert(name.to_lowercase(), id) {
+            panic!("`{name}` is shown for {other} and for {id}");
+        }
+        for word in name.split([' ', '-']) {
+            assert!(!JARGON.contains(&word), "{id} is shown as `{name}`");
+        }
+        assert!(
+            !name.contains(['_', '(', ')', '/']),
+            "{id} is shown as `{name}`"
+        );
+    }
+    let labels: BTreeSet<&str> = taxonomy
+        .labelled()
+        .iter()
+        .map(|ix| taxonomy.name(*ix))
+        .collect();
+    assert_eq!(labels.len(), 1000);
+    assert!(
+        taxonomy
+            .labelled()
+            .iter()
+            .all(|ix| taxonomy.is_nameable(*ix))
+    );
+}
+
+#[test]
+fn paths_read_from_general_to_specific() {
+    let taxonomy = imagenet();
+    let expected = [
+        (
+            "n01440764",
+            "living thing > animal > vertebrate > fish > fish of the carp family > tench",
+        ),
+        (
+            "n02123045",
+            "living thing > animal > vertebrate > mammal > carnivore > feline > cat > domestic cat > \
+             tabby cat",
+        ),
+        (
+            "n02109525",
+            "living thing > animal > vertebrate > mammal > carnivore > canine > dog > working dog > \
+             Saint Bernard",
+        ),
+        (
+            "n02165456",
+            "living thing > animal > invertebrate > arthropod > insect > beetle > ladybug",
+        ),
+        (
+            "n04285008",
+            "man-made object > means of transport > vehicle > wheeled vehicle > motor vehicle > car > \
+             sports car",
+        ),
+        (
+            "n04120489",
+            "man-made object > footwear > shoe > running shoe",
+        ),
+        (
+            "n02992529",
+            "man-made object > equipment > electronic equipment > telephone > mobile phone",
+        ),
+        ("n04399382", "man-made object > toy > teddy bear"),
+        (
+            "n03452741",
+            "man-made object > device > musical instrument > keyboard instrument > piano > grand piano",
+        ),
+        (
+            "n03028079",
+            "man-made object > structure > building > place of worship > church",
+        ),
+        (
+            "n03127747",
+            "man-made object > clothing > headgear > helmet > crash helmet",
+        ),
+        ("n02776631", "man-made object > structure > shop > bakery"),
+        (
+            "n07745940",
+            "food > fresh produce > edible fruit > berry > strawberry",
+        ),
+        ("n07873807", "food or drink > prepared dish > pizza"),
+        ("n10565667", "living thing > person > diver > scuba diver"),
+        ("n09472597", "landform > high ground > mountain > volcano"),
+    ];
+    for (id, names) in expected {
+        assert_eq!(path(&taxonomy, id), names);
+    }
+}
+
+#[test]
+fn a_path_has_a_step_above_the_label_and_at_most_twelve() {
+    let taxonomy = imagenet();
+    for &label in taxonomy.labelled() {
+        let names = path(&taxonomy, &taxonomy.node(label).id);
+        let steps = names.split(" > ").count();
+        assert!((2..=12).contains(&steps), "{names}");
+    }
+}
+
+#[test]
+#[ignore = "needs a table of WordNet's nouns, which ESPALIER_NOUNS names"]
+fn every_relation_and_synonym_is_wordnets() {
+    let path = std::env::var_os("ESPALIER_NOUNS").unwrap_or_else(|| {
+        panic!(
+            "ESPALIER_NOUNS is not set: expected the path of a table of WordNet's nouns, as \
+             docs/training.md describes it"
+        )
+    });
+    let nouns = Nouns::open(Path::new(&path)).unwrap();
+    let taxonomy = imagenet();
+    for node in taxonomy.nodes() {
+        let noun = nouns
+            .find(&node.id)
+            .unwrap_or_else(|| panic!("{} is not a synset of the table", node.id));
+        let ids = |concepts: &[usize]| -> BTreeSet<String> {
+            concepts.iter().map(|c| nouns.id(*c).to_owned()).collect()
+        };
+        let parents = node.parents.iter().map(|ix| taxonomy.node(*ix).id.clone());
+        assert_eq!(
+            parents.collect::<BTreeSet<_>>(),
+            ids(nouns.above(noun.0)),
+            "{}",
+            node.id
+        );
+        // The first name may be ours; WordNet's follow it.
+        let names: BTreeSet<&String> = node.names.iter().collect();
+        assert!(
+            nouns
+                .get(noun)
+                .unwrap()
+                .names
+                .iter()
+                .all(|n| names.contains(n)),
+            "{}",
+            node.id
+        );
+    }
+}
+
+#[test]
+fn typed_words_are_no_names_of_labels_and_their_places_exist() {
+    let taxonomy = imagenet();
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("data/typed-words.tsv");
+    let words = typed_words::open(&path, &taxonomy).unwrap();
+    assert_eq!(words.len(), 200);
+    for word in &words {
+        let named = taxonomy.named(&word.text).map(|ix| taxonomy.node(ix));
+        assert!(
+            named.is_none_or(|node| !node.labelled),
+            "`{}` is a label",
+            word.text
+        );
+        assert!(!word.nodes.contains(&taxonomy.root()));
+    }
+}

@@ -1,0 +1,206 @@
+//! `trainer fit` on folders of photos with nothing else, and `trainer make-page`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use espalier_core::taxonomy::Taxonomy;
+use espalier_tests::models::tiny;
+use espalier_tests::photos::{jpeg, landscape};
+use espalier_tests::{outcome, trainer_command};
+use image::{Rgb, RgbImage};
+use serde_json::Value;
+
+/// Number of photos of each class.
+const PHOTOS: usize = 6;
+
+/// Returns a photo of one of three kinds: a landscape, a disk on red, stripes on blue.
+fn photo(kind: usize, number: usize) -> RgbImage {
+    let shift = number as u32 * 5;
+    match kind {
+        0 => landscape(80 + shift, 64),
+        1 => RgbImage::from_fn(72, 64, |x, y| {
+            let (dx, dy) = (x.abs_diff(20 + shift), y.abs_diff(32));
+            Rgb(if dx * dx + dy * dy < 300 {
+                [250, 240, 60]
+            } else {
+                [180, 20, 20]
+            })
+        }),
+        _ => RgbImage::from_fn(64, 72, |x, y| {
+            Rgb(if (x + y + shift) % 16 < 8 {
+                [20, 30, 160]
+            } else {
+                [230, 230, 230]
+            })
+        }),
+    }
+}
+
+fn photos(folder: &Path) -> PathBuf {
+    let root = folder.join("my photos");
+    for (kind, class) in ["castle", "xq-17", "n02123045"].into_iter().enumerate() {
+        let class = root.join(class);
+        fs::create_dir_all(&class).unwrap();
+        for number in 0..PHOTOS {
+            let name = format!("{number}.jpg");
+            fs::write(class.join(name), jpeg(&photo(kind, number), 1)).unwrap();
+        }
+    }
+    root
+}
+
+/// Writes a folder with the files by which a built page is recognised.
+fn page(folder: &Path) -> PathBuf {
+    let page = folder.join("dist");
+    let worker = "const BUILD = {\n  \"version\": \"v1\",\n  \"shell\": [\n    \"index.html\",\n    \
+                  \"samples/cat.jpg\"\n  ]\n};\n";
+    let files = [
+        (
+            "index.html",
+            "<ul class=\"samples-list\"><li>a cat</li></ul>",
+        ),
+        ("engines.json", "{}"),
+        ("sw.js", worker),
+        ("widget/espalier-ladder.js", "customElements"),
+        ("samples/cat.jpg", "cat"),
+    ];
+    for (name, content) in files {
+        let path = page.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
+    page
+}
+
+/// Runs the trainer; returns its exit code and its two outputs.
+fn run(args: &[&str]) -> (Option<i32>, String, String) {
+    outcome(trainer_command().args(args))
+}
+
+#[test]
+fn photos_become_a_site_that_knows_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let (root, page) = (photos(folder.path()), page(folder.path()));
+    let at = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+    let (root_text, page, model) = (
+        root.to_string_lossy().into_owned(),
+        page.to_string_lossy().into_owned(),
+        tiny().to_string_lossy().into_owned(),
+    );
+    let (site, logs) = (at("site"), at("logs"));
+    let make = |more: &[&str]| {
+        let args = [
+            "make-page",
+            &root_text,
+            "--out",
+            &site,
+            "--page",
+            &page,
+            "--init",
+            &model,
+            "--logs",
+            &logs,
+            "--steps",
+            "100",
+            "--json",
+        ];
+        run(&[&args, more].concat())
+    };
+    let (code, told, said) = make(&[]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(
+        said.contains("n02123045: below \"domestic cat\", by its id"),
+        "{said}"
+    );
+    let told: Value = serde_json::from_str(&told).unwrap();
+    assert_eq!(told["trained_on"], 15);
+    assert_eq!(told["held_out"]["all"]["photos"], 3);
+
+    // The three kinds look so different that all photos which were set aside are recognised.
+    assert_eq!(told["held_out"]["all"]["right"], 3, "{told}");
+    let site = Path::new(&site);
+    let taxonomy = fs::read_to_string(site.join("models/default/taxonomy.tsv")).unwrap();
+    let taxonomy = Taxonomy::from_tsv(&taxonomy).unwrap();
+    let labels = taxonomy.labelled().iter().map(|ix| taxonomy.name(*ix));
+    assert_eq!(labels.collect::<Vec<_>>(), ["castle", "tabby cat", "xq-17"]);
+    let cat = taxonomy.path_to(taxonomy.find("n02123045").unwrap());
+    assert!(cat.iter().any(|ix| taxonomy.name(*ix) == "domestic cat"));
+
+    // Its samples are photos of the classes.
+    let index = fs::read_to_string(site.join("index.html")).unwrap();
+    assert!(
+        index.contains("alt=\"xq-17\"") && !index.contains("a cat"),
+        "{index}"
+    );
+    assert!(site.join("samples/own-3.jpg").is_file() && !site.join("samples/cat.jpg").exists());
+    let worker = fs::read_to_string(site.join("sw.js")).unwrap();
+    assert!(
+        worker.contains("samples/small/own-1.jpg") && !worker.contains("cat.jpg"),
+        "{worker}"
+    );
+
+    // Its card says how good it is, and has a picture.
+    let card = fs::read_to_string(site.join("models/default/README.md")).unwrap();
+    assert!(card.starts_with("---\nlibrary_name: espalier\n"), "{card}");
+    assert!(
+        card.contains("](preview.png)") && card.contains("| all | 3 |"),
+        "{card}"
+    );
+    assert!(site.join("models/default/preview.png").is_file());
+
+    // A second time continues the run, which is complete, and never overwrites a site unasked.
+    let (code, _, said) = make(&[]);
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("--force"), "{said}");
+    let before = fs::read(site.join("models/default/text.safetensors")).unwrap();
+    let (code, _, said) = make(&["--force"]);
+    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(
+        fs::read(site.join("models/default/text.safetensors")).unwrap(),
+        before
+    );
+
+    // Other photos need another run.
+    fs::write(root.join("castle/new.jpg"), jpeg(&photo(0, 9), 1)).unwrap();
+    let (code, _, said) = make(&["--force"]);
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("--name"), "{said}");
+}
+
+#[test]
+fn fit_chooses_what_a_folder_of_photos_needs_and_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = photos(folder.path()).to_string_lossy().into_owned();
+    let logs = folder.path().join("logs");
+    let (logs_text, model) = (
+        logs.to_string_lossy().into_owned(),
+        tiny().to_string_lossy().into_owned(),
+    );
+    let fit = |more: &[&str]| {
+        let args = [
+            "fit", "--data", &root, "--init", &model, "--logs", &logs_text, "--steps", "2",
+        ];
+        run(&[&args, more].concat())
+    };
+    // A run that fails before its first step leaves no files.
+    let (code, _, said) = fit(&["--lr", "-1"]);
+    assert_eq!(code, Some(2), "{said}");
+    assert_eq!(fs::read_dir(&logs).map_or(0, Iterator::count), 0);
+    let (code, _, said) = fit(&["--dry-run"]);
+    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(fs::read_dir(&logs).map_or(0, Iterator::count), 0);
+
+    let (code, _, said) = fit(&[]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(
+        said.contains("3 classes, 15 photos to train on, 3 set aside"),
+        "{said}"
+    );
+    let run = logs.join("photos-my-photos-1");
+    let config = fs::read_to_string(run.join("config.toml")).unwrap();
+    assert!(
+        config.contains("lock_image = true") && config.contains("?split=train"),
+        "{config}"
+    );
+    assert!(run.join("taxonomy.tsv").is_file());
+}

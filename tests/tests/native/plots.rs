@@ -1,0 +1,437 @@
+//! `trainer plot`: every kind of figure from small models and synthetic data, read back as XML and
+//! as pixels, and the error messages for unusable input.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use espalier_tests::photos::{keep, landscape, noise, save};
+use espalier_tests::trainer;
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// Returns the folder of a bundle with a Lorentz model.
+fn bundle() -> String {
+    espalier_tests::models::tiny_path()
+}
+
+/// Returns the folder of a run of two steps; each method is trained only once.
+fn run(method: &'static str) -> String {
+    static RUNS: OnceLock<TempDir> = OnceLock::new();
+    static TRAINED: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    let logs = RUNS.get_or_init(|| tempfile::tempdir().unwrap()).path();
+    // A test that failed with the lock held does not invalidate the runs.
+    let _one_at_a_time = TRAINED
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
+    let folder = logs.join(method);
+    if !folder.exists() {
+        let logs = logs.to_string_lossy();
+        let args = [
+            "fit",
+            "--dataset",
+            "synthetic",
+            "--method",
+            method,
+            "--steps",
+            "2",
+            "--batch-size",
+            "4",
+            "--name",
+            method,
+            "--logs",
+            &logs,
+        ];
+        let done = trainer(&args);
+        assert!(
+            done.status.success(),
+            "{}",
+            String::from_utf8_lossy(&done.stderr)
+        );
+    }
+    folder.to_string_lossy().into_owned()
+}
+
+/// Draws a figure and returns standard output.
+fn plot(args: &[&str], out: &Path) -> String {
+    let out = out.to_string_lossy();
+    let args = [&["plot"], args, &["--out", &out]].concat();
+    let done = trainer(&args);
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.success(), "{args:?}: {said}");
+    String::from_utf8(done.stdout).unwrap()
+}
+
+/// Draws a figure as SVG and returns its texts and its numbers.
+fn svg(args: &[&str]) -> (Vec<String>, Value) {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("figure.svg");
+    let json = plot(&[args, &["--json"]].concat(), &out);
+    let content = fs::read_to_string(&out).unwrap();
+    let document = roxmltree::Document::parse(&content).unwrap();
+    let root = document.root_element();
+    assert_eq!(root.tag_name().name(), "svg");
+    assert!(root.attribute("viewBox").is_some());
+    let texts = document.descendants().filter(|n| n.has_tag_name("text"));
+    let texts = texts.map(|n| n.text().unwrap_or_default().to_owned());
+    (texts.collect(), serde_json::from_str(&json).unwrap())
+}
+
+#[track_caller]
+fn shows(texts: &[String], wanted: &[&str]) {
+    for text in wanted {
+        assert!(texts.iter().any(|t| t == text), "no `{text}` in {texts:?}");
+    }
+}
+
+/// Returns the exit code and standard error of a call that prints nothing else.
+fn fails(args: &[&str]) -> (Option<i32>, String) {
+    let done = trainer(&[&["plot"], args].concat());
+    let said = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert!(
+        done.stdout.is_empty(),
+        "expected errors on standard error only"
+    );
+    assert!(!said.contains("panicked"), "{said}");
+    (done.status.code(), said)
+}
+
+#[track_caller]
+fn refused(args: &[&str], words: &[&str]) {
+    let (code, said) = fails(args);
+    assert_eq!(code, Some(2), "{said}");
+    for word in words {
+        assert!(said.contains(word), "no `{word}` in {said}");
+    }
+}
+
+fn photo(folder: &TempDir, name: &str, width: u32, height: u32) -> String {
+    let path: PathBuf = save(folder.path(), name, landscape(width, height));
+    path.to_string_lossy().into_owned()
+}
+
+#[test]
+fn norms_show_four_kinds_of_items_and_their_percents_add_up() {
+    let data = ["--dataset", "synthetic", "--samples", "40"];
+    let (texts, numbers) = svg(&[&["norms", "--model", &bundle()], &data[..]].concat());
+    let kinds = ["pictures", "texts", "box pictures", "box texts"];
+    shows(&texts, &kinds);
+    shows(&texts, &["percent", "norm of the space components"]);
+    assert_eq!(numbers["measure"], "space_norm");
+    let series = numbers["series"].as_array().unwrap();
+    assert_eq!(series.len(), 4);
+    assert_eq!(series[0]["n"], 40);
+    for one in series {
+        let percents = one["percents"].as_array().unwrap();
+        let sum: f64 = percents.iter().map(|p| p.as_f64().unwrap()).sum();
+        assert!((sum - 100.0).abs() < 1e-6);
+        assert_eq!(
+            numbers["edges"].as_array().unwrap().len(),
+            percents.len() + 1
+        );
+    }
+}
+
+#[test]
+fn norms_of_a_product_show_its_factors_and_of_a_sphere_the_radius() {
+    let data = ["--dataset", "synthetic", "--samples", "20"];
+    let (texts, numbers) = svg(&[&["norms", "--model", &run("phyclip")], &data[..]].concat());
+    shows(&texts, &["distance to the root, summed over factors"]);
+    shows(&texts, &["factor, ordered by the median of pictures"]);
+    // The medians of all factors add up to about the median of the sums in the first panel.
+    let medians = numbers["factors"][0]["percentiles"].as_array().unwrap();
+    let sum: f64 = medians.iter().map(|p| p[1].as_f64().unwrap()).sum();
+    let whole = numbers["series"][0]["median"].as_f64().unwrap();
+    assert!((sum - whole).abs() < 0.2 * whole, "{sum} {whole}");
+    let (texts, numbers) = svg(&[&["norms", "--model", &run("clip")], &data[..]].concat());
+    shows(&texts, &["distance to the root"]);
+    assert_eq!(numbers["measure"], "radius");
+}
+
+#[test]
+fn a_walk_begins_with_what_is_nearest_and_ends_at_the_root() {
+    let folder = tempfile::tempdir().unwrap();
+    let image = photo(&folder, "hill.png", 90, 60);
+    let captions = "a hill with a house & a tree\na house\n\na hill\n";
+    let file = keep(folder.path(), "texts.txt", captions.as_bytes());
+    let file = file.to_string_lossy();
+    let args = [
+        "traversal",
+        "--model",
+        &bundle(),
+        "--image",
+        &image,
+        "--texts",
+        &file,
+    ];
+    let (texts, numbers) = svg(&[&args[..], &["--steps", "20"]].concat());
+    shows(&texts, &["[root]", "root", "radius"]);
+    let stops = numbers["stops"].as_array().unwrap();
+    assert_eq!(stops[stops.len() - 1]["name"], "[root]");
+    assert_eq!(stops[0]["share"], 0.0);
+    assert_eq!(numbers["candidates"], 3);
+    let steps: u64 = stops.iter().map(|s| s["steps"].as_u64().unwrap()).sum();
+    assert_eq!(steps, 20);
+    // The root is exempt from the filter, so a walk with `--entailment` ends there too.
+    let (_, entailed) = svg(&[&args[..], &["--entailment"]].concat());
+    let stops = entailed["stops"].as_array().unwrap();
+    assert_eq!(stops[stops.len() - 1]["name"], "[root]");
+}
+
+#[test]
+fn a_walk_between_photos_passes_pictures_and_shows_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let (a, b) = (photo(&folder, "a.png", 80, 80), keep_noise(&folder));
+    let model = run("phyclip");
+    let out = folder.path().join("walk.svg");
+    let args = [
+        "traversal",
+        "--model",
+        &model,
+        "--image",
+        &a,
+        "--to",
+        &b,
+        "--pictures",
+        "--dataset",
+        "synthetic",
+        "--samples",
+        "12",
+        "--steps",
+        "9",
+    ];
+    plot(&args, &out);
+    let content = fs::read_to_string(&out).unwrap();
+    let document = roxmltree::Document::parse(&content).unwrap();
+    let images = document.descendants().filter(|n| n.has_tag_name("image"));
+    let all: Vec<_> = images.map(|n| n.attribute("href").unwrap()).collect();
+    assert!(all.len() >= 2 && all.iter().all(|h| h.starts_with("data:image/jpeg;base64,")));
+}
+
+fn keep_noise(folder: &TempDir) -> String {
+    let path = save(folder.path(), "b.png", noise(70, 50));
+    path.to_string_lossy().into_owned()
+}
+
+#[test]
+fn a_disk_shows_broad_nodes_inside_the_unit_circle() {
+    let (texts, numbers) = svg(&["disk", "--model", &bundle(), "--nodes", "60"]);
+    shows(&texts, &["root", "animal", "artifact"]);
+    let nodes = numbers["nodes"].as_array().unwrap();
+    assert_eq!(nodes.len(), 60);
+    for node in nodes {
+        let at = |k: usize| node["at"][k].as_f64().unwrap();
+        assert!(at(0).hypot(at(1)) < 1.0);
+    }
+    let kept = numbers["kept"].as_f64().unwrap();
+    assert!(kept > 0.1 && kept <= 1.0, "{kept}");
+}
+
+#[test]
+fn a_disk_by_cosne_depends_on_the_seed_alone_and_takes_photos() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = run("phyclip");
+    let draw = |name: &str, seed: &str| {
+        let out = folder.path().join(name);
+        let args = [
+            "disk",
+            "--model",
+            &model,
+            "--by",
+            "cosne",
+            "--dataset",
+            "synthetic",
+            "--samples",
+            "10",
+            "--seed",
+            seed,
+            "--json",
+        ];
+        (plot(&args, &out), fs::read(&out).unwrap())
+    };
+    let (numbers, first) = draw("1.svg", "3");
+    assert_eq!(first, draw("2.svg", "3").1);
+    assert_ne!(first, draw("3.svg", "4").1);
+    let numbers: Value = serde_json::from_str(&numbers).unwrap();
+    assert_eq!(numbers["photos"].as_array().unwrap().len(), 10);
+    assert!(
+        numbers["factor"].as_u64().unwrap() >= 1,
+        "expected the number of the factor that is shown"
+    );
+}
+
+#[test]
+fn umap_names_the_whole_lineage() {
+    let (texts, numbers) = svg(&["umap", "--model", &bundle(), "--label", "goldfish"]);
+    shows(
+        &texts,
+        &[
+            "goldfish", "fish", "animal", "entity", "general", "specific",
+        ],
+    );
+    assert_eq!(numbers["label"], "goldfish");
+    let items = numbers["items"].as_array().unwrap();
+    assert!(items.iter().any(|i| i["on_lineage"] == false));
+}
+
+#[test]
+fn factors_compare_a_composition_with_the_larger_of_both() {
+    let texts = [
+        "a red circle",
+        "a blue square",
+        "a red circle and a blue square",
+    ];
+    let (shown, numbers) = svg(&[&["factors", "--model", &run("phyclip")], &texts[..]].concat());
+    shows(&shown, &texts);
+    let norms = |i: usize| numbers["texts"][i]["norms"].as_array().unwrap().clone();
+    let (a, b, largest) = (
+        norms(0),
+        norms(1),
+        numbers["largest"].as_array().unwrap().clone(),
+    );
+    for ((a, b), m) in a.iter().zip(&b).zip(&largest) {
+        let [a, b, m] = [a, b, m].map(|v| v.as_f64().unwrap());
+        assert_eq!(a.max(b), m);
+    }
+    let strongest = numbers["texts"][0]["strongest"].as_u64().unwrap() as usize;
+    shows(&shown, &[&format!("factor {}", strongest + 1)]);
+}
+
+#[test]
+fn precision_ends_at_chance_where_all_is_found() {
+    let data = ["--dataset", "synthetic", "--samples", "20"];
+    let (clip, lorentz) = (run("clip"), bundle());
+    let (texts, numbers) = svg(&[&["pr", "--model", &lorentz, &clip], &data[..]].concat());
+    shows(&texts, &["precision", "recall"]);
+    assert!(
+        texts
+            .iter()
+            .any(|t| t.starts_with("clip") && t.contains("AP")),
+        "{texts:?}"
+    );
+    let curves = numbers["curves"].as_array().unwrap();
+    assert_eq!(
+        [&curves[0]["score"], &curves[1]["score"]],
+        ["beta1", "cosine"]
+    );
+    let last = curves[0]["points"]
+        .as_array()
+        .unwrap()
+        .last()
+        .unwrap()
+        .clone();
+    assert_eq!(last["recall"], 1.0);
+    let (found, chance) = (&last["precision"], &numbers["chance"]);
+    assert!((found.as_f64().unwrap() - chance.as_f64().unwrap()).abs() < 1e-9);
+}
+
+#[test]
+fn a_ladder_shows_every_rung_and_the_path() {
+    let folder = tempfile::tempdir().unwrap();
+    let image = photo(&folder, "hill.png", 120, 80);
+    let (texts, numbers) = svg(&["ladder", "--model", &bundle(), &image]);
+    let rungs = numbers["rungs"].as_array().unwrap();
+    assert!(rungs.len() >= 3);
+    for rung in rungs {
+        shows(&texts, &[rung["text"].as_str().unwrap()]);
+    }
+    let stop = numbers["taxonomy"]["stop"].as_str().unwrap().to_owned();
+    let path = numbers["taxonomy"]["path"].as_array().unwrap();
+    let stop = path.iter().find(|s| s["id"] == stop.as_str()).unwrap();
+    shows(&texts, &[stop["name"].as_str().unwrap()]);
+}
+
+#[test]
+fn a_png_has_the_size_of_the_svg_times_the_scale_and_replaces_what_is_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let image = photo(&folder, "hill.png", 120, 80);
+    let model = bundle();
+    let args = ["ladder", "--model", &model, &image];
+    let (vector, pixels) = (folder.path().join("l.svg"), folder.path().join("l.png"));
+    plot(&args, &vector);
+    fs::write(&pixels, "something else").unwrap();
+    plot(
+        &[&args[..], &["--scale", "2", "--theme", "dark"]].concat(),
+        &pixels,
+    );
+    let content = fs::read_to_string(&vector).unwrap();
+    let document = roxmltree::Document::parse(&content).unwrap();
+    let side = |name: &str| -> f64 {
+        let value = document.root_element().attribute(name).unwrap();
+        value.parse().unwrap()
+    };
+    let picture = image::open(&pixels).unwrap().to_rgb8();
+    let wanted = ["width", "height"].map(|name| (2.0 * side(name)).round() as u32);
+    assert_eq!(<[u32; 2]>::from(picture.dimensions()), wanted);
+    assert!(
+        picture.get_pixel(0, 0).0.iter().all(|level| *level < 40),
+        "expected a dark background"
+    );
+    let left: Vec<_> = fs::read_dir(folder.path()).unwrap().flatten().collect();
+    assert_eq!(left.len(), 3, "expected no temporary file, found {left:?}");
+}
+
+#[test]
+fn input_that_cannot_be_used_is_refused_with_words() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+    let (out, model) = (path("x.svg"), bundle());
+    let out = ["--out", out.as_str()];
+    let no_photo = keep(folder.path(), "no.jpg", b"not a photo");
+    let no_photo = no_photo.to_string_lossy();
+    let with =
+        |args: &[&'static str]| -> Vec<String> { args.iter().map(|a| (*a).to_owned()).collect() };
+    let check = |args: Vec<String>, words: &[&str]| {
+        let args: Vec<&str> = args.iter().map(String::as_str).chain(out).collect();
+        refused(&args, words);
+    };
+    let of_model = |kind: &str, more: &[&str]| {
+        let mut args = vec![kind.to_owned(), "--model".to_owned(), model.clone()];
+        args.extend(more.iter().map(|a| (*a).to_owned()));
+        args
+    };
+    check(
+        with(&["disk", "--model", "no/such/run"]),
+        &["no/such/run", "run folder"],
+    );
+    check(
+        of_model("factors", &[]),
+        &["product model", "phyclip", "hycoclip"],
+    );
+    check(of_model("norms", &[]), &["--data", "synthetic"]);
+    check(
+        of_model("norms", &["--dataset", "synthetic", "--samples", "0"]),
+        &["--samples", "at least 1"],
+    );
+    check(of_model("ladder", &[&no_photo]), &["no.jpg"]);
+    check(of_model("traversal", &["--image", &no_photo]), &["no.jpg"]);
+    check(
+        of_model("umap", &["--label", "unicorn"]),
+        &["--label", "unicorn", "goldfish"],
+    );
+    check(
+        of_model("umap", &["--label", "entity"]),
+        &["nodes on its path"],
+    );
+    check(
+        of_model("disk", &["--factor", "2"]),
+        &["--factor", "phyclip"],
+    );
+    check(of_model("disk", &["--nodes", "2"]), &["--nodes", "found 2"]);
+    let clip = vec!["disk".to_owned(), "--model".to_owned(), run("clip")];
+    check(clip, &["unit sphere", "trainer plot umap"]);
+    refused(
+        &["disk", "--model", &model, "--out", &path("x.pdf")],
+        &[".svg or .png", "x.pdf"],
+    );
+    refused(
+        &["disk", "--model", &model, "--out", &path("no/x.svg")],
+        &["no folder"],
+    );
+    let written: Vec<_> = fs::read_dir(folder.path()).unwrap().flatten().collect();
+    assert_eq!(
+        written.len(),
+        1,
+        "expected the photo alone, found {written:?}"
+    );
+}

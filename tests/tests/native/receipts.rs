@@ -1,0 +1,160 @@
+//! `trainer verify` computes a result again, from a receipt or from the bare result; and both
+//! conform to their published schemas.
+
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use espalier_tests::models::tiny_path;
+use espalier_tests::photos::{jpeg, keep, landscape};
+use espalier_tests::schema::{faults, schema};
+use espalier_tests::trainer;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+fn photo(folder: &TempDir) -> PathBuf {
+    keep(folder.path(), "photo.jpg", &jpeg(&landscape(640, 480), 6))
+}
+
+/// Returns the JSON that `caption` prints about a photo.
+fn caption(photo: &Path, more: &[&str]) -> Value {
+    let (model, photo) = (tiny_path(), photo.to_string_lossy().into_owned());
+    let mut args = vec!["caption", "--model", &model, &photo];
+    args.extend(more);
+    let output = trainer(&args);
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn verify(folder: &TempDir, receipt: &Value, photo: &Path) -> Output {
+    let path = keep(
+        folder.path(),
+        "receipt.json",
+        receipt.to_string().as_bytes(),
+    );
+    trainer(&[
+        "verify",
+        &path.to_string_lossy(),
+        "--model",
+        &tiny_path(),
+        "--photo",
+        &photo.to_string_lossy(),
+        "--json",
+    ])
+}
+
+fn told(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|e| {
+        panic!("{e}: {}", String::from_utf8_lossy(&output.stderr));
+    })
+}
+
+#[test]
+fn a_receipt_and_a_bare_result_are_replayed_without_a_difference() {
+    let folder = tempfile::tempdir().unwrap();
+    let photo = photo(&folder);
+    let all: [&[&str]; 4] = [
+        &["--json"],
+        &["--receipt"],
+        &["--receipt", "--region", "0.1,0.2,0.6,0.9"],
+        &["--receipt", "--below", "n00015388"],
+    ];
+    for flags in all {
+        let output = verify(&folder, &caption(&photo, flags), &photo);
+        assert_eq!(output.status.code(), Some(0), "{flags:?}");
+        let told = told(&output);
+        assert_eq!(told["same"], true, "{flags:?}: {told}");
+        assert!(told["compared"].as_u64().unwrap() > 15);
+    }
+}
+
+#[test]
+fn a_result_that_was_changed_is_told_with_what_was_changed() {
+    let folder = tempfile::tempdir().unwrap();
+    let photo = photo(&folder);
+    let sound = caption(&photo, &["--receipt"]);
+    let similarity = sound["result"]["ladder"][1]["similarity"].as_f64().unwrap();
+    for (place, value, named) in [
+        ("/result/ladder/0/text", json!("a unicorn"), "rung 1"),
+        (
+            "/result/ladder/1/similarity",
+            json!(similarity + 0.011),
+            "rung 2, similarity",
+        ),
+        ("/result/taxonomy/stop", json!("n00000000"), "stop"),
+        ("/preprocessing/size", json!(224), "preprocessing"),
+        ("/prompts", json!("openai-80"), "prompts"),
+    ] {
+        let mut changed = sound.clone();
+        *changed.pointer_mut(place).unwrap() = value;
+        let output = verify(&folder, &changed, &photo);
+        assert_eq!(output.status.code(), Some(1), "{place}");
+        let differences = told(&output)["differences"].clone();
+        let names: Vec<&str> = differences
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|row| row["what"].as_str().unwrap())
+            .collect();
+        assert_eq!(names, [named], "{place}");
+    }
+    // Within the tolerance it is the same.
+    let mut near = sound;
+    near["result"]["ladder"][1]["similarity"] = json!(similarity + 0.009);
+    assert_eq!(verify(&folder, &near, &photo).status.code(), Some(0));
+}
+
+#[test]
+fn another_photo_another_model_and_no_receipt_are_bad_usage_that_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let photo = photo(&folder);
+    let receipt = caption(&photo, &["--receipt"]);
+    let other = keep(folder.path(), "other.jpg", &jpeg(&landscape(64, 48), 1));
+    let mut of_another = receipt.clone();
+    of_another["result"]["model"]["sha256"] = json!("0".repeat(64));
+    let cases = [
+        (&receipt, &other, "--photo"),
+        (&of_another, &photo, "--model"),
+        (
+            &json!({ "format": "espalier-receipt/9" }),
+            &photo,
+            "espalier-receipt/1",
+        ),
+        (&json!([1, 2]), &photo, "receipt"),
+    ];
+    for (receipt, photo, named) in cases {
+        let output = verify(&folder, receipt, photo);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(named), "{said}");
+    }
+}
+
+#[test]
+fn results_and_receipts_are_what_their_schemas_say() {
+    let folder = tempfile::tempdir().unwrap();
+    let photo = photo(&folder);
+    let (result, receipt) = (schema("result.schema.json"), schema("receipt.schema.json"));
+    let said = caption(&photo, &["--json"]);
+    assert_eq!(faults(&said, &result), Vec::<String>::new());
+    let kept = caption(&photo, &["--receipt", "--region", "0,0,0.5,0.5"]);
+    assert_eq!(faults(&kept, &receipt), Vec::<String>::new());
+    // A schema that allows everything would pass the checks above.
+    for (place, value) in [
+        ("/ladder/0/radius", json!("near")),
+        ("/taxonomy/path/1/p", json!(1.5)),
+        ("/image/sha256", json!("abc")),
+        ("/backend", json!("abacus")),
+        ("/image", json!({})),
+    ] {
+        let mut wrong = said.clone();
+        *wrong.pointer_mut(place).unwrap() = value;
+        assert!(!faults(&wrong, &result).is_empty(), "{place}");
+    }
+    let mut wrong = kept;
+    wrong["region"] = json!([0, 1]);
+    assert!(!faults(&wrong, &receipt).is_empty());
+}
