@@ -25,7 +25,7 @@ pub fn run(root: &Path, bundle: &Path) -> Result<()> {
             bundle.display()
         );
     }
-    let mut cargo = in_all_browsers(root, "browser_cost")?;
+    let mut cargo = in_all_browsers(root, "nightly::cost::")?;
     cargo.env(BUNDLE, folder);
     let status = stream(&mut cargo, |_| ())?;
     if !status.success() {

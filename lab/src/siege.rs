@@ -24,7 +24,7 @@ pub struct Options {
 /// # Errors
 /// If the page cannot be built, and if it takes more and more memory or does not recover.
 pub fn run(root: &Path, options: &Options) -> Result<()> {
-    let mut cargo = in_all_browsers(root, "browser_siege")?;
+    let mut cargo = in_all_browsers(root, "nightly::siege::")?;
     cargo.env(PHOTOS, options.photos.to_string());
     if !stream(&mut cargo, |_| ())?.success() {
         bail!("a test of the page under load failed; its message is above");

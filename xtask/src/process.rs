@@ -206,8 +206,8 @@ mod tests {
     #[test]
     fn a_command_is_shown_as_typed() {
         let mut c = command("cargo");
-        c.args(["test", "--test", "browser*", ""]);
-        assert_eq!(shown(&c), "cargo test --test 'browser*' ''");
+        c.args(["test", "--test", "a*", ""]);
+        assert_eq!(shown(&c), "cargo test --test 'a*' ''");
     }
 
     #[test]

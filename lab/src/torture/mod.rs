@@ -87,7 +87,7 @@ fn run_ranks(root: &Path, options: &Options) -> Result<ExitCode> {
 /// If it cannot be built.
 pub fn build(root: &Path) -> Result<PathBuf> {
     let mut cargo = command("cargo");
-    cargo.args("build --release --workspace --bin trainer --test torture".split(' '));
+    cargo.args("build --release --workspace --bin trainer --test native".split(' '));
     if setup::mpi::is_installed() {
         cargo.args(setup::mpi::FEATURES);
     }
