@@ -6,7 +6,7 @@
 
 Written from the protocols in plain loops over float64, without the ways of the library: whole score
 matrices, full sorts, sets of strings. Points are computed, not stored: `cloud` below has its twin in
-`tests/tests/evaluation/golden.rs`; they are rounded to float32 first, as the library is given them.
+`tests/tests/native/evaluation/golden.rs`; they are rounded to float32 first, as the library is given them.
 """
 
 import math
