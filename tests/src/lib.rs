@@ -2,6 +2,7 @@
 
 pub mod alone;
 pub mod browser;
+pub mod methods;
 pub mod object_server;
 pub mod ranks;
 pub mod schema;

@@ -59,6 +59,8 @@ impl Inputs {
 /// A loss of the inputs with some way to contrast.
 type Loss = fn(&Inputs, Contrast) -> LossTerms;
 
+/// Every loss that takes a [`Contrast`]. The names of the methods are the trainer's, so this list cannot
+/// come from them; `tests/tests/native/every_method.rs` trains each method.
 const LOSSES: [(&str, Loss); 6] = [
     ("clip", |x, contrast| {
         clip(normalize(x.role(0)), normalize(x.role(1)), contrast)

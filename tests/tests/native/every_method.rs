@@ -1,120 +1,126 @@
-//! Every method of `trainer fit` on small data: its loss falls, its terms are logged, it resumes;
-//! and unusable input is refused with a message.
+//! Every method of `trainer fit` on small data: its loss falls, what it trains moves, its terms are
+//! logged, it resumes; and unusable input is refused with a message.
 
+use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use clap::ValueEnum;
+use espalier_tests::methods::{LINEAGES, SYNTHETIC, TrainingData, every_method};
 use espalier_tests::ranks::write_chains;
 use espalier_tests::trainer;
+use espalier_trainer::config::{MethodName, TrainConfig, Trainable};
+use espalier_trainer::fit::checkpoint;
+use espalier_trainer::model_file;
 use serde_json::Value;
 
-/// A method, its data, the terms that must be logged, and further settings.
-struct Case {
-    method: &'static str,
-    dataset: &'static str,
-    data: Option<&'static str>,
-    terms: &'static [&'static str],
-    more: &'static [&'static str],
+/// Terms of the loss that are logged, and settings that give a method all of its terms.
+fn terms_and_settings(method: MethodName) -> (&'static [&'static str], &'static [&'static str]) {
+    match method {
+        MethodName::Clip => (&["contrastive"], &["loss.boxes_as_pairs=true"]),
+        MethodName::Meru => (&["contrastive", "entail", "curv"], &[]),
+        MethodName::Hycoclip => (&["contrastive", "entail_box_image_image", "curv"], &[]),
+        MethodName::Phyclip => (
+            &["contrastive", "entail_box_image_image", "curv"],
+            &["loss.join=L2"],
+        ),
+        MethodName::Atmg => (&["contrastive", "centroid_image", "centroid_text"], &[]),
+        MethodName::Parts => (&["whole_to_part", "part_to_whole"], &[]),
+        MethodName::Rcme => (&["entail_global", "entail_local", "contrastive"], &[]),
+        MethodName::Re => (&["entail", "mined", "pull_back"], &[]),
+        MethodName::Ec => (
+            &["entail_positive", "entail_negative", "mined"],
+            &["loss.pull_back=0"],
+        ),
+    }
 }
 
-const CASES: [Case; 8] = [
-    Case {
-        method: "clip",
-        dataset: "synthetic",
-        data: None,
-        terms: &["contrastive"],
-        more: &["loss.boxes_as_pairs=true"],
-    },
-    Case {
-        method: "meru",
-        dataset: "synthetic",
-        data: None,
-        terms: &["contrastive", "entail", "curv"],
-        more: &[],
-    },
-    Case {
-        method: "phyclip",
-        dataset: "synthetic",
-        data: None,
-        terms: &["contrastive", "entail_box_image_image", "curv"],
-        more: &["loss.join=L2"],
-    },
-    Case {
-        method: "atmg",
-        dataset: "synthetic",
-        data: None,
-        terms: &["contrastive", "centroid_image", "centroid_text"],
-        more: &[],
-    },
-    Case {
-        method: "parts",
-        dataset: "synthetic",
-        data: None,
-        terms: &["whole_to_part", "part_to_whole"],
-        more: &[],
-    },
-    Case {
-        method: "rcme",
-        dataset: "synthetic",
-        data: None,
-        terms: &["entail_global", "entail_local", "contrastive"],
-        more: &[],
-    },
-    Case {
-        method: "re",
-        dataset: "hierarcaps",
-        data: Some("chains.csv"),
-        terms: &["entail", "mined", "pull_back"],
-        more: &[],
-    },
-    Case {
-        method: "ec",
-        dataset: "taxonomy",
-        data: Some("ranks.tsv"),
-        terms: &["entail_positive", "entail_negative", "mined"],
-        more: &["loss.pull_back=0"],
-    },
-];
+/// Returns the name of a run.
+fn run_name(method: MethodName, data: TrainingData) -> String {
+    format!("{}-{}", method.name(), data.dataset)
+}
 
-fn fit(folder: &Path, case: &Case, steps: &str, more: &[&str]) {
-    let logs = folder.join("logs");
-    let data = case.data.map(|name| folder.join(name));
-    let mut args = vec!["fit", "--dataset", case.dataset, "--method", case.method];
+fn fit(folder: &Path, method: MethodName, data: TrainingData, steps: &str, more: &[&str]) {
+    let (logs, name) = (folder.join("logs"), run_name(method, data));
+    let path = data.path(folder);
+    let mut args = vec!["fit", "--dataset", data.dataset, "--method", method.name()];
     args.extend(["--model", "vit_t8_64", "--batch-size", "8", "--warmup", "2"]);
     args.extend(["--lr", "1e-3", "--steps", steps, "--save-frequency", "10"]);
-    args.extend(["--name", case.method, "--logs", logs.to_str().unwrap()]);
-    if let Some(data) = &data {
-        args.extend(["--data", data.to_str().unwrap()]);
+    args.extend(["--name", &name, "--logs", logs.to_str().unwrap()]);
+    if let Some(path) = &path {
+        args.extend(["--data", path.to_str().unwrap()]);
     }
     args.extend(["train.log_frequency=1", "dataset.synthetic_records=64"]);
-    args.extend(case.more);
     args.extend(more);
     let out = trainer(&args);
     let said = String::from_utf8_lossy(&out.stderr);
-    assert!(out.status.success(), "{}: {said}", case.method);
+    assert!(out.status.success(), "{name}: {said}");
 }
 
-fn metrics(folder: &Path, method: &str) -> Vec<Value> {
-    let path = folder.join("logs").join(method).join("metrics.jsonl");
+fn metrics(folder: &Path, run: &str) -> Vec<Value> {
+    let path = folder.join("logs").join(run).join("metrics.jsonl");
     let text = fs::read_to_string(path).unwrap();
     text.lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect()
 }
 
+fn weights(run: &Path, step: u64) -> BTreeMap<String, Vec<f32>> {
+    let file = checkpoint::path(run, step).join("model.safetensors");
+    let (_, _, _, tensors) = model_file::read(&file).unwrap();
+    let tensors = tensors.tensors.into_iter();
+    tensors.map(|(name, tensor)| (name, tensor.data)).collect()
+}
+
+/// Returns whether a tensor belongs to a part of the model that is trained.
+fn is_trained(name: &str, trainable: Trainable) -> Option<bool> {
+    let part = name.split('.').next().unwrap();
+    match part {
+        "visual" => Some(trainable.image),
+        "visual_proj" => Some(trainable.projection),
+        "textual" | "textual_proj" => Some(trainable.text),
+        "logit_scale" => Some(trainable.scale),
+        // Curvatures and the scales before them, which only some spaces have.
+        _ => None,
+    }
+}
+
+/// Asserts that training moved every tensor of the trained parts and no other, and that all are finite.
+/// Nothing but a gradient moves a weight here, since there is no decay.
+fn the_trained_parts_moved(method: MethodName, run: &Path, steps: [u64; 2]) {
+    let [before, after] = steps.map(|step| weights(run, step));
+    assert!(before.keys().eq(after.keys()));
+    let mut trained = 0;
+    for (name, values) in &after {
+        let finite = values.iter().all(|value| value.is_finite());
+        assert!(finite, "{}: {name} is not finite", method.name());
+        let moved = *values != before[name];
+        if let Some(expected) = is_trained(name, method.trainable()) {
+            assert_eq!(moved, expected, "{}: {name} moved", method.name());
+            trained += usize::from(expected);
+        }
+    }
+    assert!(trained > 10, "{}: {trained} trained tensors", method.name());
+}
+
 #[test]
 fn every_method_learns_logs_its_terms_and_resumes() {
     let dir = tempfile::tempdir().unwrap();
     write_chains(dir.path());
-    for case in &CASES {
-        fit(dir.path(), case, "20", &[]);
-        fit(dir.path(), case, "24", &["--resume", "latest"]);
-        let lines = metrics(dir.path(), case.method);
+    for (method, data) in every_method() {
+        let name = run_name(method, data);
+        let (terms, settings) = terms_and_settings(method);
+        let more = [settings, &["--wd", "0", "train.keep=3"]].concat();
+        fit(dir.path(), method, data, "20", &more);
+        let again = [&more[..], &["--resume", "latest"]].concat();
+        fit(dir.path(), method, data, "24", &again);
+        let lines = metrics(dir.path(), &name);
         let steps: Vec<u64> = lines.iter().map(|l| l["step"].as_u64().unwrap()).collect();
-        assert_eq!(steps, (1..=24).collect::<Vec<u64>>(), "{}", case.method);
-        for term in case.terms.iter().chain(&["loss", "grad_norm"]) {
+        assert_eq!(steps, (1..=24).collect::<Vec<u64>>(), "{name}");
+        // A number that is not finite is logged as null.
+        for term in terms.iter().chain(&["loss", "grad_norm"]) {
             let numbers = lines.iter().all(|line| line[*term].is_number());
-            assert!(numbers, "{}: {term} is not logged", case.method);
+            assert!(numbers, "{name}: {term} is not logged");
         }
         let mean = |part: &[Value]| {
             part.iter()
@@ -125,24 +131,37 @@ fn every_method_learns_logs_its_terms_and_resumes() {
         let (first, last) = (mean(&lines[..5]), mean(&lines[19..]));
         assert!(
             last < first,
-            "{}: expected a loss below {first}, found {last}",
-            case.method
+            "{name}: expected a loss below {first}, found {last}"
         );
+        the_trained_parts_moved(method, &dir.path().join("logs").join(&name), [10, 24]);
+    }
+}
+
+/// Lists of methods elsewhere, in the recipes of the papers and in the documents.
+#[test]
+fn every_method_has_a_recipe_and_a_row_in_the_documents() {
+    let text = include_str!("../../../docs/methods.md");
+    for method in MethodName::value_variants() {
+        let name = method.name();
+        let paper = PathBuf::from(format!("paper:{name}"));
+        let pairs = [format!("train.method={name}")];
+        let recipe = TrainConfig::resolve(Some(&paper), Default::default(), &pairs);
+        let recipe = recipe.unwrap_or_else(|e| panic!("{}: {e:#}", paper.display()));
+        assert_eq!(recipe.train.method, *method);
+        let rows = text
+            .lines()
+            .filter(|line| line.starts_with(&format!("| `{name}` | ")));
+        assert_eq!(rows.count(), 1, "docs/methods.md: rows of `{name}`");
     }
 }
 
 #[test]
 fn pictures_learn_their_labels_and_pictures_of_nothing_have_none() {
     let dir = tempfile::tempdir().unwrap();
-    let case = Case {
-        method: "hycoclip",
-        dataset: "synthetic",
-        data: None,
-        terms: &[],
-        more: &["loss.labels=1", "loss.order=1", "loss.outliers=1"],
-    };
-    fit(dir.path(), &case, "40", &[]);
-    let lines = metrics(dir.path(), case.method);
+    let (method, data) = (MethodName::Hycoclip, SYNTHETIC);
+    let more = ["loss.labels=1", "loss.order=1", "loss.outliers=1"];
+    fit(dir.path(), method, data, "40", &more);
+    let lines = metrics(dir.path(), &run_name(method, data));
     let mean = |term: &str, part: &[Value]| {
         let values = part.iter().map(|line| line[term].as_f64().unwrap());
         values.sum::<f64>() / part.len() as f64
@@ -161,9 +180,9 @@ fn pictures_learn_their_labels_and_pictures_of_nothing_have_none() {
 fn order_is_learned_and_measured() {
     let dir = tempfile::tempdir().unwrap();
     write_chains(dir.path());
-    let case = &CASES[7];
-    fit(dir.path(), case, "40", &[]);
-    let run = dir.path().join("logs").join(case.method);
+    let (method, data) = (MethodName::Ec, LINEAGES);
+    fit(dir.path(), method, data, "40", &["loss.pull_back=0"]);
+    let run = dir.path().join("logs").join(run_name(method, data));
     let ranks = dir.path().join("ranks.tsv");
     let (run, ranks) = (run.to_str().unwrap(), ranks.to_str().unwrap());
     let base = ["eval", "--task", "ordering", "--json"];

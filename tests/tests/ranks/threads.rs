@@ -7,58 +7,19 @@ use std::sync::atomic::AtomicBool;
 
 use burn::tensor::Device;
 use espalier_core::weights;
+use espalier_tests::methods::{SYNTHETIC, TrainingData, every_method};
 use espalier_tests::ranks::{on_ranks, write_chains};
-use espalier_trainer::config::TrainConfig;
+use espalier_trainer::config::{MethodName, TrainConfig};
 use espalier_trainer::fit::{Run, Source, checkpoint, run};
 use espalier_trainer::model_file;
 use espalier_trainer::ranks::{Collective, Single};
 
-/// A method, its data and further settings.
-struct Case {
-    method: &'static str,
-    dataset: &'static str,
-    data: Option<&'static str>,
-    more: &'static [&'static str],
-}
-
-const fn on_images(method: &'static str) -> Case {
-    Case {
-        method,
-        dataset: "synthetic",
-        data: None,
-        more: &[],
-    }
-}
-
-/// All nine methods.
-const METHODS: [Case; 9] = [
-    on_images("clip"),
-    on_images("meru"),
-    on_images("hycoclip"),
-    on_images("phyclip"),
-    on_images("atmg"),
-    on_images("parts"),
-    on_images("rcme"),
-    Case {
-        method: "re",
-        dataset: "hierarcaps",
-        data: Some("chains.csv"),
-        more: &[],
-    },
-    Case {
-        method: "ec",
-        dataset: "taxonomy",
-        data: Some("ranks.tsv"),
-        more: &[],
-    },
-];
-
 const STEPS: &str = "train.steps=5";
 
-fn config(folder: &Path, case: &Case, more: &[&str]) -> TrainConfig {
+fn config(folder: &Path, method: MethodName, data: TrainingData, more: &[&str]) -> TrainConfig {
     let mut pairs = vec![
-        format!("train.method={}", case.method),
-        format!("dataset.kind={}", case.dataset),
+        format!("train.method={}", method.name()),
+        format!("dataset.kind={}", data.dataset),
         STEPS.to_owned(),
     ];
     let fixed = [
@@ -72,10 +33,10 @@ fn config(folder: &Path, case: &Case, more: &[&str]) -> TrainConfig {
         "optim.lr=1e-3",
     ];
     pairs.extend(fixed.map(str::to_owned));
-    if let Some(data) = case.data {
-        pairs.push(format!("dataset.data=[{:?}]", folder.join(data)));
+    if let Some(path) = data.path(folder) {
+        pairs.push(format!("dataset.data=[{path:?}]"));
     }
-    pairs.extend(case.more.iter().chain(more).map(|pair| (*pair).to_owned()));
+    pairs.extend(more.iter().map(|pair| (*pair).to_owned()));
     TrainConfig::resolve(None, Default::default(), &pairs).unwrap()
 }
 
@@ -149,53 +110,56 @@ fn from(config: &TrainConfig, start: &Path) -> TrainConfig {
 }
 
 /// Trains in one process and in two; both must end with the same bits.
-fn same_bits(case: &Case, more: &[&str]) {
+fn same_bits(method: MethodName, data: TrainingData, more: &[&str]) {
     let dir = tempfile::tempdir().unwrap();
     write_chains(dir.path());
-    let config = config(dir.path(), case, more);
+    let config = config(dir.path(), method, data, more);
     let config = from(&config, &start(&config, dir.path()));
     let (whole, loss) = train(&config, dir.path(), "one", None, Rc::new(Single));
     let of_two = on_ranks(2, |ranks| train(&config, dir.path(), "two", None, ranks));
     let (one, two) = (stored(&whole), stored(&of_two[0].0));
     let change = difference(&stored(config.model.init.as_ref().unwrap()), &one);
-    assert!(change > 1e-4, "{}: nothing was learned", case.method);
-    assert_eq!(difference(&one, &two), 0.0, "{} {more:?}", case.method);
+    let name = method.name();
+    assert!(change > 1e-4, "{name}: nothing was learned");
+    assert_eq!(difference(&one, &two), 0.0, "{name} {more:?}");
     for (_, of_rank) in of_two {
-        assert_eq!(of_rank.to_bits(), loss.to_bits(), "{}", case.method);
+        assert_eq!(of_rank.to_bits(), loss.to_bits(), "{name}");
     }
 }
 
 #[test]
 fn two_ranks_train_every_method_to_the_bits_of_one_process() {
-    for case in &METHODS {
-        same_bits(case, &[]);
+    for (method, data) in every_method() {
+        same_bits(method, data, &[]);
     }
 }
 
 #[test]
 fn two_ranks_train_with_every_option_to_the_bits_of_one_process() {
-    let (clip, hycoclip) = (on_images("clip"), on_images("hycoclip"));
-    same_bits(&hycoclip, &["train.accum_freq=2", "train.batch_size=5"]);
-    same_bits(&hycoclip, &["train.grad_checkpointing=true"]);
-    same_bits(&hycoclip, &["train.precision=bf16"]);
-    same_bits(&hycoclip, &["train.patch_keep=0.5", "dataset.hflip=true"]);
-    same_bits(&clip, &["train.lock_text=true"]);
-    same_bits(
-        &clip,
-        &["train.lock_image=true", "train.keep_features=false"],
-    );
+    let clip = |more: &[&str]| same_bits(MethodName::Clip, SYNTHETIC, more);
+    let hycoclip = |more: &[&str]| same_bits(MethodName::Hycoclip, SYNTHETIC, more);
+    hycoclip(&["train.accum_freq=2", "train.batch_size=5"]);
+    hycoclip(&["train.grad_checkpointing=true"]);
+    hycoclip(&["train.precision=bf16"]);
+    hycoclip(&["train.patch_keep=0.5", "dataset.hflip=true"]);
+    clip(&["train.lock_text=true"]);
+    clip(&["train.lock_image=true", "train.keep_features=false"]);
     let in_lanes = ["dataset.lanes=2", "dataset.synthetic_records=600"];
-    same_bits(&hycoclip, &in_lanes);
-    same_bits(&on_images("parts"), &in_lanes);
+    hycoclip(&in_lanes);
+    same_bits(MethodName::Parts, SYNTHETIC, &in_lanes);
     let labels = ["loss.labels=1", "loss.order=1", "loss.outliers=1"];
-    same_bits(&hycoclip, &labels);
+    hycoclip(&labels);
 }
 
 #[test]
 fn cached_features_of_a_locked_encoder_are_computed_once_for_all_ranks() {
     let dir = tempfile::tempdir().unwrap();
     let cache = format!("train.feature_cache={:?}", dir.path().join("features"));
-    same_bits(&on_images("clip"), &["train.lock_image=true", &cache]);
+    same_bits(
+        MethodName::Clip,
+        SYNTHETIC,
+        &["train.lock_image=true", &cache],
+    );
 }
 
 #[test]
@@ -203,7 +167,7 @@ fn ranks_train_to_the_bits_of_as_many_threads_of_one_process() {
     let dir = tempfile::tempdir().unwrap();
     // Seven samples are no multiple of any of these numbers.
     let more = ["train.deterministic=false", "optim.lr=1e-4"];
-    let config = config(dir.path(), &on_images("hycoclip"), &more);
+    let config = config(dir.path(), MethodName::Hycoclip, SYNTHETIC, &more);
     let config = from(&config, &start(&config, dir.path()));
     let (_, expected) = train(&config, dir.path(), "one", None, Rc::new(Single));
     for world in [3, 4] {
@@ -232,7 +196,6 @@ fn ranks_train_to_the_bits_of_as_many_threads_of_one_process() {
 #[test]
 fn a_run_is_resumed_with_another_number_of_ranks() {
     let dir = tempfile::tempdir().unwrap();
-    let case = on_images("hycoclip");
     let more = [
         "dataset.val_data=[\"synthetic\"]",
         "train.val_batches=2",
@@ -240,7 +203,7 @@ fn a_run_is_resumed_with_another_number_of_ranks() {
         "train.save_frequency=2",
         "train.keep=3",
     ];
-    let config = config(dir.path(), &case, &more);
+    let config = config(dir.path(), MethodName::Hycoclip, SYNTHETIC, &more);
     let config = from(&config, &start(&config, dir.path()));
     let (whole, loss) = train(&config, dir.path(), "whole", None, Rc::new(Single));
     // As after kills: the run goes on from a checkpoint before its last step.
@@ -282,7 +245,7 @@ fn a_run_in_lanes_is_resumed_with_another_number_of_ranks() {
         "train.save_frequency=2",
         "train.keep=3",
     ];
-    let config = config(dir.path(), &on_images("clip"), &more);
+    let config = config(dir.path(), MethodName::Clip, SYNTHETIC, &more);
     let config = from(&config, &start(&config, dir.path()));
     let (whole, loss) = train(&config, dir.path(), "whole", None, Rc::new(Single));
     on_ranks(3, |ranks| train(&config, dir.path(), "a", None, ranks));
@@ -301,7 +264,7 @@ fn a_run_in_lanes_is_resumed_with_another_number_of_ranks() {
 #[test]
 fn a_flipped_weight_on_one_rank_is_noticed() {
     let dir = tempfile::tempdir().unwrap();
-    let config = config(dir.path(), &on_images("clip"), &[]);
+    let config = config(dir.path(), MethodName::Clip, SYNTHETIC, &[]);
     let start = start(&config, dir.path());
     let flipped = dir.path().join("flipped");
     std::fs::create_dir(&flipped).unwrap();
