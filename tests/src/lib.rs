@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 
-pub use espalier_fixtures::{models, photos, values};
+pub use espalier_fixtures::{models, photos, taxonomy, values};
 
 /// Returns a command that runs the trainer: the program that `ESPALIER_TRAINER` names, otherwise
 /// one that is built once in release mode.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 use espalier_tests::methods::{LINEAGES, SYNTHETIC, TrainingData, every_method};
 use espalier_tests::ranks::write_chains;
-use espalier_tests::trainer;
+use espalier_tests::{taxonomy, trainer};
 use espalier_trainer::config::{MethodName, TrainConfig, Trainable};
 use espalier_trainer::fit::checkpoint;
 use espalier_trainer::model_file;
@@ -262,10 +262,10 @@ fn data_that_a_method_cannot_use_is_refused_in_words() {
         &["distinguish it from other labels"],
     );
 
-    let cycle = "synset\tnames\thypernyms\tlabelled\nr\troot\t\t0\na\ta\tb|r\t0\nb\tb\ta\t1\n";
+    let cycle = taxonomy("r\troot\t\t0\na\ta\tb|r\t0\nb\tb\ta\t1\n");
     fs::write(path("cycle.tsv"), cycle).unwrap();
     fit("rcme", "taxonomy", &path("cycle.tsv"), &["cycle"]);
-    let orphan = "synset\tnames\thypernyms\tlabelled\nr\troot\t\t0\na\ta\tx\t1\n";
+    let orphan = taxonomy("r\troot\t\t0\na\ta\tx\t1\n");
     fs::write(path("orphan.tsv"), orphan).unwrap();
     fit("rcme", "taxonomy", &path("orphan.tsv"), &["missing"]);
 

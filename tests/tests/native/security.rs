@@ -10,6 +10,7 @@ use espalier_core::caption::{CaptionEntry, CaptionIndex};
 use espalier_core::geometry::Space;
 use espalier_core::taxonomy::{Lexicon, Taxonomy};
 use espalier_core::weights::StoredTensors;
+use espalier_tests::taxonomy;
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
@@ -129,7 +130,7 @@ fn refusal(text: &str) -> String {
 
 #[test]
 fn ten_million_nodes_are_refused_while_they_are_read() {
-    let mut table = String::from("synset\tnames\thypernyms\tlabelled\nr\tr\t\t0\n");
+    let mut table = taxonomy("r\tr\t\t0\n");
     let mut edges = String::new();
     for i in 0..10_000_000 {
         let _ = writeln!(table, "{i}\tn\tr\t1");
@@ -161,7 +162,7 @@ fn ten_million_nodes_are_refused_while_they_are_read() {
 #[test]
 fn a_tree_of_a_million_levels_is_refused_in_every_format() {
     const LEVELS: usize = 1_000_000;
-    let mut table = String::from("synset\tnames\thypernyms\tlabelled\n0\tn\t\t0\n");
+    let mut table = taxonomy("0\tn\t\t0\n");
     let mut edges = String::new();
     for i in 1..LEVELS {
         let _ = writeln!(table, "{i}\tn\t{}\t0", i - 1);
@@ -202,7 +203,7 @@ fn names_that_turn_text_around_or_steer_a_terminal_are_refused_in_every_format()
         "cat\u{9b}1A",
     ] {
         let texts = [
-            format!("synset\tnames\thypernyms\tlabelled\nr\tthing|{bad}\t\t1\n"),
+            taxonomy(&format!("r\tthing|{bad}\t\t1\n")),
             format!("kingdom\tspecies\nanimal\t{bad}\n"),
             format!("animal\n  {bad}\n  dog\n"),
             format!("animal,{bad}\nanimal,dog\n"),

@@ -6,7 +6,7 @@ use burn::tensor::Device;
 use espalier_core::bundle::sha256_hex;
 use espalier_core::model::{LiftKind, Preset};
 use espalier_core::weights::{Tensors, collect};
-use espalier_tests::trainer;
+use espalier_tests::{taxonomy, trainer};
 use espalier_trainer::model_file::ModelCard;
 use serde_json::{Value, json};
 
@@ -30,9 +30,8 @@ fn checkpoint(bench: &Bench, name: &str, root_text: &str, lift: LiftKind) -> Str
 
 /// Exports a bundle of the checkpoint, with a taxonomy of two labels and a probe of both.
 fn bundle(bench: &Bench, checkpoint: &str, dtype: &str) -> PathBuf {
-    let taxonomy =
-        "synset\tnames\thypernyms\tlabelled\nr\tthing\t\t0\na\tred house\tr\t1\nb\ttree\tr\t1\n";
-    bench.write("two.tsv", taxonomy);
+    let two = taxonomy("r\tthing\t\t0\na\tred house\tr\t1\nb\ttree\tr\t1\n");
+    bench.write("two.tsv", two);
     for (look, label) in (0..).zip(["a", "b"]) {
         bench.picture(&format!("probe/{label}/1.jpg"), look);
         bench.picture(&format!("probe/{label}/2.jpg"), look + 3);

@@ -1,5 +1,6 @@
 //! Labelled images: classification, distances in a taxonomy, lineages.
 
+use espalier_tests::taxonomy;
 use serde_json::json;
 
 use crate::evaluation::support::{Bench, eval, record, records, refused};
@@ -85,10 +86,7 @@ fn a_label_may_have_its_name_as_its_id() {
     let bench = folders(["red house", "green house", "blue house"]);
     let rows =
         ["red house", "green house", "blue house"].map(|name| format!("{name}\t{name}\tn1\t1\n"));
-    let tree = format!(
-        "synset\tnames\thypernyms\tlabelled\nn1\thouse\t\t0\n{}",
-        rows.concat()
-    );
+    let tree = taxonomy(&format!("n1\thouse\t\t0\n{}", rows.concat()));
     bench.write("tree.tsv", &tree);
     let (data, tree) = (bench.text("data"), bench.text("tree.tsv"));
     let args = ["--task", "zero-shot", "--data", &data, "--taxonomy", &tree];

@@ -2,16 +2,15 @@
 
 use std::path::Path;
 
-use espalier_tests::photos;
+use espalier_tests::{photos, taxonomy};
 use serde_json::Value;
 
 use crate::import::support::{call, imported};
 
 /// Writes a taxonomy of two labels and images of both.
 fn probe(folder: &Path) {
-    let taxonomy =
-        "synset\tnames\thypernyms\tlabelled\nr\tthing\t\t0\na\ta house\tr\t1\nb\ta tree\tr\t1\n";
-    std::fs::write(folder.join("two.tsv"), taxonomy).unwrap();
+    let two = taxonomy("r\tthing\t\t0\na\ta house\tr\t1\nb\ta tree\tr\t1\n");
+    std::fs::write(folder.join("two.tsv"), two).unwrap();
     for label in ["a", "b"] {
         std::fs::create_dir_all(folder.join("probe").join(label)).unwrap();
         for i in 0..4 {
