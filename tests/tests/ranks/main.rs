@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used)]
 
+// In threads of this process: the same code as with MPI, without a launcher.
 mod embedding;
-mod processes;
 mod threads;
+
+// In processes that `mpirun` starts.
+mod processes;

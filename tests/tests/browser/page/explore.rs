@@ -1,5 +1,5 @@
-//! The page after the first answer: the dial, a part of the photo, the tree,
-//! questions and the view of the space, operated by keyboard.
+//! The page after the first answer: the dial, a part of the photo, the tree, questions and the view
+//! of the space, operated by keyboard.
 
 use std::path::Path;
 

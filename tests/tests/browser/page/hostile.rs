@@ -1,5 +1,5 @@
-//! Strangers against the page and the widget: a bundle whose names are markup, a
-//! page that frames ours, and a widget that was changed on its server.
+//! Strangers against the page and the widget: a bundle whose names are markup, a page that frames
+//! ours, and a widget that was changed on its server.
 
 use std::fs;
 use std::path::Path;

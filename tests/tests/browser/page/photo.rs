@@ -1,5 +1,4 @@
-//! Tests of what the page shows about the photo itself: heat maps, two subjects
-//! and look-alikes.
+//! What the page shows about the photo itself: heat maps, two subjects and look-alikes.
 
 use espalier_tests::browser::{Browser, Gpu, Site, sample, started};
 use espalier_tests::photos::{save, side_by_side};

@@ -1,5 +1,5 @@
-//! Several photos, links, two models and the count of sent bytes, and the
-//! accessibility of every state of the page.
+//! Several photos, links, two models and the count of sent bytes, and the accessibility of every
+//! state of the page.
 
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! Tests of a first visit in a real Chromium: where the page scrolls to, what the first screen of a
-//! phone shows, and whether the parts of an answer agree with each other.
+//! A first visit: where the page scrolls to, what the first screen of a phone shows, and whether the
+//! parts of an answer agree with each other.
 
 use std::path::{Path, PathBuf};
 
