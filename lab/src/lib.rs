@@ -9,7 +9,6 @@ pub mod agree;
 pub mod bench;
 mod browser_test;
 mod chance;
-mod firefox;
 pub mod fuzz;
 pub mod mutants;
 pub mod page_cost;

@@ -97,7 +97,10 @@ fn an_unknown_key_or_model_names_those_that_exist() {
 }
 
 #[test]
-#[cfg_attr(feature = "cuda", ignore = "needs a program that was built without cuda")]
+#[cfg_attr(
+    feature = "cuda",
+    ignore = "needs a program that was built without cuda"
+)]
 fn a_backend_that_was_not_built_in_is_named_with_the_way_to_it() {
     let (code, said) = fails(&["fit", "--dataset", "synthetic", "--backend", "cuda"]);
     assert_eq!(code, 2);

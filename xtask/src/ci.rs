@@ -10,7 +10,7 @@ use crate::process::{capture, command, on_path, run as execute, succeeds};
 use crate::setup::cargo_tool::CargoTool;
 use crate::setup::target::TARGET;
 use crate::setup::{self, wasm_target::Choice};
-use crate::{paths, sizes, test_run, wire};
+use crate::{test_run, web_build};
 
 /// One check, in the order in which they run.
 #[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
@@ -33,7 +33,7 @@ pub enum Step {
     Test,
     /// Documentation without a warning
     Doc,
-    /// Sizes of the built programs
+    /// Sizes of the complete page, which is built unless it is up to date
     Sizes,
 }
 
@@ -52,15 +52,9 @@ pub struct Options {
     /// Also compile the trainer with its GPU backends, which takes a long time
     #[arg(long)]
     pub gpu_checks: bool,
-    /// Skip the tests in Chromium
-    #[arg(long)]
-    pub no_browser: bool,
-    /// Skip the tests of training in several processes
-    #[arg(long)]
-    pub no_mpi: bool,
-    /// Skip the tests of the Python package
-    #[arg(long)]
-    pub no_python: bool,
+    /// Which tests.
+    #[command(flatten)]
+    pub tests: test_run::Options,
 }
 
 /// How a step ended.
@@ -148,8 +142,7 @@ fn check(root: &Path, step: Step, options: &Options) -> Result<Outcome> {
         Step::ClippyWasm => clippy_wasm(root),
         Step::Gpu => gpu(root),
         Step::Test => {
-            let (browser, mpi) = (!options.no_browser, !options.no_mpi);
-            let totals = test_run::run(root, browser, mpi, !options.no_python)?;
+            let totals = test_run::run(root, &options.tests)?;
             println!("{totals}");
             Ok(if totals.failed == 0 {
                 Outcome::Passed
@@ -164,10 +157,8 @@ fn check(root: &Path, step: Step, options: &Options) -> Result<Outcome> {
             execute(doc.current_dir(root)).map(|()| Outcome::Passed)
         }
         Step::Sizes => {
-            let dist = paths::dist(root);
-            sizes::check(&dist, true)?;
-            wire::check(&dist, true)?;
-            Ok(Outcome::Passed)
+            let tools = setup::wasm(root, Choice::Best)?;
+            web_build::build(root, &tools, true).map(|()| Outcome::Passed)
         }
     }
 }

@@ -60,11 +60,13 @@ pub fn run(root: &Path, port: u16, open: bool) -> Result<()> {
 /// Builds the page with its CPU engine and serves it, below the complete one that will follow. `None`
 /// if it cannot be built by itself: the complete build then tells why.
 fn serve_first(root: &Path, tools: &WasmTools, port: u16, open: bool) -> Result<Option<Server>> {
-    let folder = paths::target(root).join("first-page");
-    if let Err(error) = web_build::build_first(root, tools, &folder) {
-        eprintln!("the page cannot be built without its WebGPU engine: {error:#}");
-        return Ok(None);
-    }
+    let folder = match web_build::build_first(root, tools) {
+        Ok(folder) => folder,
+        Err(error) => {
+            eprintln!("the page cannot be built without its WebGPU engine: {error:#}");
+            return Ok(None);
+        }
+    };
     let server = Server::start_over(&paths::dist(root), &folder, port)?;
     phases::report();
     eprintln!("the page is open, on the CPU engine; the WebGPU engine is being built");

@@ -60,18 +60,8 @@ enum Command {
         #[arg(long)]
         no_open: bool,
     },
-    /// Install what the tests need and run all of them
-    Test {
-        /// Skip the tests in Chromium
-        #[arg(long)]
-        no_browser: bool,
-        /// Skip the tests of training in several processes, and build without MPI
-        #[arg(long)]
-        no_mpi: bool,
-        /// Skip the tests of the Python package
-        #[arg(long)]
-        no_python: bool,
-    },
+    /// Install what the tests need and run those that every change needs, or all
+    Test(test_run::Options),
     /// Build the wheel of the Python package
     Python(xtask::python::Options),
     /// Run the checks of a change, cheapest first
@@ -147,14 +137,7 @@ fn run(root: &Path, command: Command) -> Result<ExitCode> {
         }
         Command::Release(options) => release::run(root, &options)?,
         Command::Demo { port, no_open } => demo::run(root, port, !no_open)?,
-        Command::Test {
-            no_browser,
-            no_mpi,
-            no_python,
-        } => {
-            let totals = test_run::run(root, !no_browser, !no_mpi, !no_python)?;
-            return Ok(printed(totals));
-        }
+        Command::Test(options) => return Ok(printed(test_run::run(root, &options)?)),
         Command::Python(options) => {
             let totals = xtask::python::run(root, &options)?;
             if options.test {

@@ -7,15 +7,16 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use flate2::{Compression, write::GzEncoder};
 
+use crate::engines;
+
 /// Prefix of a program's file name, and its budget in kilobytes (1000 bytes) after gzip.
 ///
 /// The page itself must start at once; every visit fetches the CPU engine, and visits with a
 /// suitable graphics card also the WebGPU engine.
-const BUDGETS: [(&str, u64); 3] = [
-    ("espalier-web", 575),
-    ("worker_cpu", 665),
-    ("worker_gpu", 4200),
-];
+const BUDGETS: [(&str, u64); 3] = [(PAGE, 575), (engines::CPU, 665), (engines::GPU, 4200)];
+
+/// Prefix of the page's own program.
+const PAGE: &str = "espalier-web";
 
 /// One built program.
 #[derive(Debug, PartialEq)]
@@ -26,12 +27,12 @@ struct Program {
 }
 
 /// Prints the size of every `.wasm` file below `dist` and, with `enforce`, compares it with its
-/// budget.
+/// budget. The page must have these engines.
 ///
 /// # Errors
 /// Fails if there is no built page; with `enforce` also if a program exceeds its budget, has none,
 /// or is missing, and names every such program.
-pub fn check(dist: &Path, enforce: bool) -> Result<()> {
+pub fn check(dist: &Path, engines: &[&str], enforce: bool) -> Result<()> {
     let programs = measure(dist)?;
     println!(
         "{:<36} {:>10} {:>10} {:>10}",
@@ -46,7 +47,7 @@ pub fn check(dist: &Path, enforce: bool) -> Result<()> {
             p.compressed / 1000
         );
     }
-    match violations(&programs) {
+    match violations(&programs, engines) {
         text if enforce && !text.is_empty() => bail!("size budgets:{text}"),
         _ => Ok(()),
     }
@@ -100,7 +101,7 @@ fn budget(name: &str) -> Option<u64> {
         .map(|&(_, kb)| kb)
 }
 
-fn violations(programs: &[Program]) -> String {
+fn violations(programs: &[Program], engines: &[&str]) -> String {
     let mut text = String::new();
     for Program {
         name, compressed, ..
@@ -119,7 +120,7 @@ fn violations(programs: &[Program]) -> String {
         }
         .ok();
     }
-    for (start, _) in BUDGETS {
+    for start in [PAGE].iter().chain(engines) {
         if !programs.iter().any(|p| p.name.starts_with(start)) {
             write!(text, "\n  no program {start}*.wasm was built").ok();
         }
@@ -149,12 +150,12 @@ mod tests {
 
     #[test]
     fn programs_within_their_budgets_are_no_violation() {
-        assert_eq!(violations(&all(0)), "");
+        assert_eq!(violations(&all(0), engines::ALL), "");
     }
 
     #[test]
     fn a_program_over_its_budget_is_named_with_both_numbers() {
-        let text = violations(&all(1000));
+        let text = violations(&all(1000), engines::ALL);
         for (start, kb) in BUDGETS {
             let over = format!("{start}-0123_bg.wasm is {} kB", kb + 1);
             assert!(text.contains(&over), "{text}");
@@ -164,9 +165,16 @@ mod tests {
 
     #[test]
     fn an_unknown_or_missing_program_is_a_violation() {
-        let text = violations(&[program("other.wasm", 1)]);
+        let text = violations(&[program("other.wasm", 1)], engines::ALL);
         assert!(text.contains("other.wasm has no budget"), "{text}");
         assert!(text.contains("no program worker_gpu*.wasm"), "{text}");
+    }
+
+    #[test]
+    fn an_engine_that_was_not_built_on_purpose_is_not_missed() {
+        let page = &all(0)[..2];
+        assert_eq!(violations(page, &[engines::CPU]), "");
+        assert!(violations(page, engines::ALL).contains("no program worker_gpu*.wasm"));
     }
 
     #[test]
@@ -182,7 +190,9 @@ mod tests {
 
     #[test]
     fn without_a_built_page_the_command_to_build_it_is_named() {
-        let message = check(Path::new("no/dist"), true).unwrap_err().to_string();
+        let message = check(Path::new("no/dist"), engines::ALL, true)
+            .unwrap_err()
+            .to_string();
         assert!(
             message.contains("cargo xtask build-web --release"),
             "{message}"

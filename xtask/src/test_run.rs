@@ -1,9 +1,10 @@
-//! `cargo xtask test`: runs all tests and ends with one line of totals.
+//! `cargo xtask test`: runs the tests of a change, or all tests, and ends with one line of totals.
 
 use std::path::Path;
 use std::process::Command;
 
 use anyhow::Result;
+use clap::Args;
 
 use crate::harness::{TRAINER, run_harness};
 use crate::process::{command, stream};
@@ -12,50 +13,109 @@ use crate::setup::{self, WasmTools, wasm_target::Choice};
 use crate::totals::Totals;
 use crate::{paths, phases, python, web_build};
 
-/// Sets up, builds the page and runs all tests; with `browser`, also those in Chromium, with `mpi`, also
-/// those of training in several processes, and with `python`, also those of the Python package.
+/// Which tests run.
+#[derive(Args, Clone, Debug, Default)]
+pub struct Options {
+    /// Also run the tests of a night: WebGPU, load, kills, Firefox, the Python and the npm package
+    #[arg(long)]
+    pub all: bool,
+    /// Skip the tests in browsers
+    #[arg(long)]
+    pub no_browser: bool,
+    /// Skip the tests of training in several processes, and build without MPI
+    #[arg(long)]
+    pub no_mpi: bool,
+    /// Skip the tests of the Python package, which only run with --all
+    #[arg(long)]
+    pub no_python: bool,
+}
+
+/// Sets up, builds the page and runs the tests.
 ///
-/// Tests that need a browser are in the test target `browser`, those that need MPI in `ranks`,
-/// all marked as ignored, so that a plain `cargo test` works without them. They run here by
-/// themselves, one at a time.
+/// Tests that need more than a compiler are marked as ignored with what they need, so that a plain `cargo test`
+/// works without it. They run here by themselves, one at a time: those in the program `ranks` need MPI, those
+/// in `browser` a browser and the built page. Of these, the ones below `page::` run for every change, on a page
+/// without the WebGPU engine, and the ones below `nightly::` with [`Options::all`].
 ///
 /// # Errors
 /// Fails if the set-up fails. Failing tests and builds are counted in the totals instead, so that
 /// one of them does not hide the others.
-pub fn run(root: &Path, browser: bool, mpi: bool, python: bool) -> Result<Totals> {
-    let tools = setup::wasm(root, Choice::Best)?;
-    let chromium = if browser {
-        Some(setup::browser::ensure()?)
-    } else {
+pub fn run(root: &Path, options: &Options) -> Result<Totals> {
+    let browser = if options.no_browser {
         None
+    } else {
+        Some((setup::wasm(root, Choice::Best)?, setup::browser::ensure()?))
     };
+    let mpi = !options.no_mpi;
     if mpi {
         setup::mpi::ensure()?;
     }
     // Compiled first, so that the two times are known. What fails here fails again below, and counts.
-    phases::run("compiling the tests", "12 minutes", || {
-        stream(native(root, mpi).arg("--no-run"), |_| ())
+    phases::run("compiling the tests", "10 minutes", || {
+        stream(cargo_test(root, mpi).arg("--no-run"), |_| ())
     })?;
-    let mut totals = phases::run("the tests", "5 minutes", || {
-        run_harness(&mut native(root, mpi), Totals::from_line)
-    })?;
+    let mut parts = Parts::default();
+    parts.run("the tests", "4 minutes", &mut cargo_test(root, mpi))?;
     if mpi {
-        let ranks = phases::run("the tests in several processes", "1 minute", || {
-            run_harness(&mut in_processes(root), Totals::from_line)
-        })?;
-        totals = with_ignored(totals, ranks);
+        parts.run(
+            "the tests in several processes",
+            "1 minute",
+            &mut ignored(root, mpi, &["--test", "ranks"], &[]),
+        )?;
     }
-    if let Some(chromium) = chromium {
-        let browser = in_browser(root, &tools, &chromium, mpi)?;
-        totals = with_ignored(totals, browser);
+    if let Some((tools, chromium)) = &browser {
+        in_browsers(root, options, tools, chromium, &mut parts)?;
     }
-    if python {
-        totals += phases::run("the tests of the Python package", "4 minutes", || {
+    if options.all {
+        parts.run(
+            "the campaign of kills",
+            "3 minutes",
+            &mut ignored(root, mpi, &["--test", "torture"], &[]),
+        )?;
+    }
+    if options.all && !options.no_python {
+        let totals = phases::run("the tests of the Python package", "4 minutes", || {
             in_python(root).unwrap_or_else(|error| failed(&error))
         });
+        parts.add("the tests of the Python package", totals);
     }
     phases::report();
-    Ok(totals)
+    parts.report();
+    Ok(parts.sum)
+}
+
+/// The totals of the run, and of each of its parts.
+#[derive(Default)]
+struct Parts {
+    rows: Vec<(&'static str, Totals)>,
+    sum: Totals,
+}
+
+impl Parts {
+    /// Runs a part, announced as a phase.
+    fn run(&mut self, name: &'static str, usual: &str, tests: &mut Command) -> Result<()> {
+        let totals = phases::run(name, usual, || run_harness(tests, Totals::from_line))?;
+        self.add_ignored(name, totals);
+        Ok(())
+    }
+
+    /// Adds tests that the first part counted as skipped.
+    fn add_ignored(&mut self, name: &'static str, totals: Totals) {
+        self.sum.skipped = self.sum.skipped.saturating_sub(totals.ran());
+        self.add(name, totals);
+    }
+
+    fn add(&mut self, name: &'static str, totals: Totals) {
+        self.sum += totals;
+        self.rows.push((name, totals));
+    }
+
+    fn report(&self) {
+        for (name, totals) in &self.rows {
+            let Totals { passed, failed, .. } = totals;
+            eprintln!("{name:<44} {passed} passed, {failed} failed");
+        }
+    }
 }
 
 /// Builds the wheel of the Python package and runs its tests, which compare it with the trainer of the
@@ -74,12 +134,6 @@ fn failed(error: &anyhow::Error) -> Totals {
     }
 }
 
-/// Variable with the path of axe-core, for the accessibility tests.
-const AXE: &str = "ESPALIER_AXE";
-
-/// Variable with the folder of TypeScript, for the test of the widget's types.
-const TYPESCRIPT: &str = "ESPALIER_TYPESCRIPT";
-
 /// Returns the command for tests of the whole workspace. All of them have the same features and hence
 /// one compilation.
 fn cargo_test(root: &Path, mpi: bool) -> Command {
@@ -94,70 +148,92 @@ fn cargo_test(root: &Path, mpi: bool) -> Command {
     cargo
 }
 
-/// Returns all tests that need neither a browser nor MPI.
-fn native(root: &Path, mpi: bool) -> Command {
-    cargo_test(root, mpi)
-}
-
-/// Returns the tests that start the trainer in several processes.
-fn in_processes(root: &Path) -> Command {
-    let mut cargo = cargo_test(root, true);
-    cargo.args(["--test", "ranks", "--", "--ignored", "--test-threads=1"]);
-    cargo
-}
-
-fn in_browser(root: &Path, tools: &WasmTools, chromium: &Browser, mpi: bool) -> Result<Totals> {
-    if let Err(error) = web_build::build(root, tools, true) {
-        return Ok(failed(&error));
-    }
+/// Returns the command for the ignored tests of a program, one at a time.
+fn ignored(root: &Path, mpi: bool, program: &[&str], filters: &[&str]) -> Command {
     let mut cargo = cargo_test(root, mpi);
     cargo
-        .args(["--test", "browser"])
+        .args(program)
         .args(["--", "--ignored", "--test-threads=1"])
-        .args(["--skip", "firefox", "--skip", "without_avx"])
-        .env("ESPALIER_DIST", paths::dist(root))
-        .env("CHROMIUM", &chromium.chromium)
-        .env("CHROMEDRIVER", &chromium.chromedriver)
-        .env(AXE, setup::axe::ensure()?)
-        .env(TYPESCRIPT, setup::typescript::ensure()?);
-    phases::run("the tests in Chromium", "5 minutes", || {
-        run_harness(&mut cargo, Totals::from_line)
-    })
+        .args(filters);
+    cargo
 }
 
-/// Adds tests that the run before counted as skipped.
-fn with_ignored(before: Totals, ignored: Totals) -> Totals {
-    Totals {
-        passed: before.passed + ignored.passed,
-        failed: before.failed + ignored.failed,
-        skipped: before.skipped.saturating_sub(ignored.ran()) + ignored.skipped,
+/// Runs the tests in Chromium, and with [`Options::all`] those of a night, on the complete page.
+fn in_browsers(
+    root: &Path,
+    options: &Options,
+    tools: &WasmTools,
+    chromium: &Browser,
+    parts: &mut Parts,
+) -> Result<()> {
+    let built = if options.all {
+        web_build::build(root, tools, true).map(|()| paths::dist(root))
+    } else {
+        web_build::build_first(root, tools)
+    };
+    let page = match built {
+        Ok(page) => page,
+        Err(error) => {
+            parts.add("the page", failed(&error));
+            return Ok(());
+        }
+    };
+    let mut every = in_chromium(root, options, chromium, &page, &["page::"])?;
+    parts.run("the tests in Chromium", "4 minutes", &mut every)?;
+    if options.all {
+        let mut nightly = in_chromium(root, options, chromium, &page, &["nightly::"])?;
+        nightly.env("ESPALIER_TYPESCRIPT", setup::typescript::ensure()?);
+        match setup::firefox::ensure(root) {
+            Ok(installed) => {
+                nightly.env("FIREFOX", &installed.firefox);
+                nightly.env("GECKODRIVER", &installed.geckodriver);
+            }
+            Err(error) => {
+                eprintln!("the tests in Firefox are skipped: {error:#}");
+                nightly.args(["--skip", "firefox"]);
+            }
+        }
+        parts.run(
+            "the tests of a night in browsers",
+            "15 minutes",
+            &mut nightly,
+        )?;
     }
+    Ok(())
+}
+
+fn in_chromium(
+    root: &Path,
+    options: &Options,
+    chromium: &Browser,
+    page: &Path,
+    filters: &[&str],
+) -> Result<Command> {
+    let mut cargo = ignored(root, !options.no_mpi, &["--test", "browser"], filters);
+    cargo
+        .env("ESPALIER_DIST", page)
+        .env("CHROMIUM", &chromium.chromium)
+        .env("CHROMEDRIVER", &chromium.chromedriver)
+        // For the tests of accessibility.
+        .env("ESPALIER_AXE", setup::axe::ensure()?);
+    Ok(cargo)
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
     #[test]
     fn ignored_tests_are_no_longer_skipped_once_they_ran() {
-        let native = Totals {
-            passed: 10,
-            failed: 0,
-            skipped: 3,
+        let part = |passed, failed, skipped| Totals {
+            passed,
+            failed,
+            skipped,
         };
-        let browser = Totals {
-            passed: 1,
-            failed: 1,
-            skipped: 0,
-        };
-        assert_eq!(
-            with_ignored(native, browser),
-            Totals {
-                passed: 11,
-                failed: 1,
-                skipped: 1
-            }
-        );
+        let mut parts = Parts::default();
+        parts.add("native", part(10, 0, 4));
+        parts.add_ignored("browser", part(1, 1, 0));
+        parts.add("python", part(5, 0, 1));
+        assert_eq!(parts.sum, part(16, 1, 3));
     }
 }

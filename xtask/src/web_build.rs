@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use tempfile::NamedTempFile;
@@ -20,41 +20,61 @@ use crate::{engines, models, offline, paths, phases, sizes, stamp, wire};
 pub fn build(root: &Path, tools: &WasmTools, release: bool) -> Result<()> {
     let dist = paths::dist(root);
     let settings = settings(root, tools, release)?;
-    if stamp::is_fresh(root, &dist, &settings) {
-        eprintln!("the page in dist/ is up to date");
-    } else {
+    unless_fresh(root, &dist, &settings, || {
         phases::run("the page and its engines", "10 minutes", || {
             fetch(root)?;
             trunk(root, tools, release, &[])?;
             finish(&dist, engines::ALL)
-        })?;
-        stamp::write(root, &dist, &settings)?;
-    }
-    sizes::check(&dist, release)?;
+        })
+    })?;
+    sizes::check(&dist, engines::ALL, release)?;
     wire::check(&dist, release)
 }
 
-/// Builds the page with the CPU engine alone into another folder, so that it can be opened while the
-/// WebGPU engine, which takes longer than everything else, is still being built.
+/// Builds the page with the CPU engine alone into a folder of its own, unless it is up to date, and returns
+/// the folder. The WebGPU engine takes longer than everything else: the page can be opened before it is
+/// built, and most tests do without it.
 ///
 /// What is compiled here is not compiled again by [`build`].
 ///
 /// # Errors
-/// Fails if the build fails.
-pub fn build_first(root: &Path, tools: &WasmTools, folder: &Path) -> Result<()> {
-    phases::run("the page with its CPU engine", "6 minutes", || {
-        fetch(root)?;
-        let page = std::fs::read_to_string(root.join("web/index.html"))?;
-        // Beside the other one, since what it names is relative to it; removed when this ends.
-        let mut index = tempfile::Builder::new()
-            .prefix("first-")
-            .suffix(".tmp")
-            .tempfile_in(root.join("web"))?;
-        index.write_all(without(&page, engines::GPU)?.as_bytes())?;
-        index.flush()?;
-        trunk(root, tools, true, &first_arguments(&index, folder))?;
-        finish(folder, &[engines::CPU])
-    })
+/// Fails if the build fails, or if a program exceeds its budget.
+pub fn build_first(root: &Path, tools: &WasmTools) -> Result<PathBuf> {
+    let folder = paths::target(root).join("first-page");
+    let settings = format!("{}engine={}\n", settings(root, tools, true)?, engines::CPU);
+    unless_fresh(root, &folder, &settings, || {
+        phases::run("the page with its CPU engine", "6 minutes", || {
+            fetch(root)?;
+            let page = std::fs::read_to_string(root.join("web/index.html"))?;
+            // Beside the other one, since what it names is relative to it; removed when this ends.
+            let mut index = tempfile::Builder::new()
+                .prefix("first-")
+                .suffix(".tmp")
+                .tempfile_in(root.join("web"))?;
+            index.write_all(without(&page, engines::GPU)?.as_bytes())?;
+            index.flush()?;
+            trunk(root, tools, true, &first_arguments(&index, &folder))?;
+            drop(index);
+            finish(&folder, &[engines::CPU])
+        })
+    })?;
+    sizes::check(&folder, &[engines::CPU], true)?;
+    Ok(folder)
+}
+
+/// Builds a page unless it is the result of the same sources and settings.
+fn unless_fresh(
+    root: &Path,
+    folder: &Path,
+    settings: &str,
+    build: impl FnOnce() -> Result<()>,
+) -> Result<()> {
+    if stamp::is_fresh(root, folder, settings) {
+        eprintln!("the page in {} is up to date", folder.display());
+        return Ok(());
+    }
+    build()?;
+    stamp::write(root, folder, settings)
 }
 
 /// Returns the arguments of trunk for another index and another folder.

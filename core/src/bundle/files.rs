@@ -22,11 +22,39 @@ pub fn sha256_hex(bytes: &[u8]) -> String {
         })
 }
 
+impl BundleFile {
+    /// Checks a file's bytes against this entry.
+    ///
+    /// # Errors
+    /// [`CoreError::Bundle`] naming the file when their length or hash differs.
+    pub fn check(&self, bytes: Vec<u8>) -> Result<VerifiedFile> {
+        let wrong = |reason: String| Err(invalid(&self.path, reason));
+        if bytes.len() as u64 != self.bytes {
+            return wrong(format!(
+                "expected {} bytes, found {}; the file is truncated or of another version",
+                self.bytes,
+                bytes.len()
+            ));
+        }
+        let actual = sha256_hex(&bytes);
+        if actual != self.sha256 {
+            return wrong(format!(
+                "expected SHA-256 {}, found {actual}; the file is damaged or of another version",
+                self.sha256
+            ));
+        }
+        Ok(VerifiedFile {
+            file: self.clone(),
+            bytes,
+        })
+    }
+}
+
 /// A file whose length and hash match the manifest.
 #[derive(Clone, Debug)]
 pub struct VerifiedFile {
-    pub(super) file: BundleFile,
-    pub(super) bytes: Vec<u8>,
+    file: BundleFile,
+    bytes: Vec<u8>,
 }
 
 impl VerifiedFile {

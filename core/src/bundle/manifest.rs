@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::files::{VerifiedFile, sha256_hex};
 use crate::error::{CoreError, Result};
 use crate::geometry::Space;
 use crate::input::Preprocess;
@@ -63,39 +62,6 @@ pub struct BundleFile {
 
 fn is_first(shard: &u32) -> bool {
     *shard == 0
-}
-
-impl BundleFile {
-    /// Checks a file's bytes against this entry.
-    ///
-    /// # Errors
-    /// [`CoreError::Bundle`] naming the file when their length or hash differs.
-    pub fn check(&self, bytes: Vec<u8>) -> Result<VerifiedFile> {
-        let wrong = |reason| {
-            Err(CoreError::Bundle {
-                file: self.path.clone(),
-                reason,
-            })
-        };
-        if bytes.len() as u64 != self.bytes {
-            return wrong(format!(
-                "expected {} bytes, found {}; the file is truncated or of another version",
-                self.bytes,
-                bytes.len()
-            ));
-        }
-        let actual = sha256_hex(&bytes);
-        if actual != self.sha256 {
-            return wrong(format!(
-                "expected SHA-256 {}, found {actual}; the file is damaged or of another version",
-                self.sha256
-            ));
-        }
-        Ok(VerifiedFile {
-            file: self.clone(),
-            bytes,
-        })
-    }
 }
 
 /// The manifest of a bundle.

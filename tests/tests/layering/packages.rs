@@ -2,6 +2,18 @@
 
 use std::path::{Component, Path, PathBuf};
 
+/// Folders of the packages that are published.
+const PUBLISHED: [&str; 8] = [
+    "core",
+    "core/kernels",
+    "trainer",
+    "trainer/checkpoints",
+    "trainer/data",
+    "trainer/eval",
+    "trainer/figures",
+    "trainer/io",
+];
+
 /// Returns the paths that `include_str!` and `include_bytes!` name in a source.
 fn included(source: &str) -> Vec<&str> {
     let parts = ["include_str!(", "include_bytes!("]
@@ -32,7 +44,7 @@ fn plain(path: &Path) -> PathBuf {
 fn sources_of_published_packages_include_only_files_of_their_own() {
     let root = super::root();
     let mut checked = 0;
-    for package in ["core", "core/kernels", "trainer"] {
+    for package in PUBLISHED {
         let package = root.join(package);
         for file in super::imports::rust_files(&package.join("src")) {
             let source = std::fs::read_to_string(&file).unwrap();

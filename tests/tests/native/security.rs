@@ -22,7 +22,7 @@ fn document() -> String {
 
 /// Returns the Rust sources of the packages, by their paths from the root.
 fn sources() -> BTreeMap<String, String> {
-    let folders = ["core", "trainer", "web", "xtask", "tests", "benches"];
+    let folders = ["core", "lab", "trainer", "web", "xtask", "tests", "benches"];
     let mut pending: Vec<PathBuf> = folders.iter().map(|folder| root().join(folder)).collect();
     let mut found = BTreeMap::new();
     while let Some(path) = pending.pop() {

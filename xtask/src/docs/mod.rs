@@ -25,7 +25,16 @@ use crate::process::{command, run as execute};
 use crate::serve::{Server, check_port};
 
 /// Packages whose API is part of the site.
-const PACKAGES: [&str; 3] = ["espalier-core", "espalier-kernels", "espalier-trainer"];
+const PACKAGES: [&str; 8] = [
+    "espalier-checkpoints",
+    "espalier-core",
+    "espalier-data",
+    "espalier-eval",
+    "espalier-figures",
+    "espalier-io",
+    "espalier-kernels",
+    "espalier-trainer",
+];
 
 /// Settings of the site.
 const SETTINGS: &str = "docs/site/conf.py";

@@ -8,6 +8,7 @@ pub mod axe;
 pub mod browser;
 pub mod cargo_tool;
 pub mod debian_wasm;
+pub mod firefox;
 pub mod lockfile;
 pub mod mpi;
 pub mod target;

@@ -349,8 +349,10 @@ fn typed_words_are_placed_at_the_nearest_node() {
         (&found["n"], &found["prompts"]),
         (&json!(3), &json!("simple-1"))
     );
-    let taxonomy =
-        Taxonomy::from_tsv(include_str!("../../../../trainer/data/taxonomy/wordnet.tsv")).unwrap();
+    let taxonomy = Taxonomy::from_tsv(include_str!(
+        "../../../../trainer/data/taxonomy/wordnet.tsv"
+    ))
+    .unwrap();
     let nodes: Vec<NodeIx> = (0..551)
         .map(NodeIx)
         .filter(|ix| taxonomy.is_nameable(*ix))

@@ -145,11 +145,7 @@ impl Distill {
     }
 
     /// Computes the targets over the labels of a step; labels that the teacher knows come first.
-    pub fn targets(
-        &self,
-        teacher_outputs: TeacherOutputs,
-        chosen: &[usize],
-    ) -> DistillBatch {
+    pub fn targets(&self, teacher_outputs: TeacherOutputs, chosen: &[usize]) -> DistillBatch {
         let classes: Vec<usize> = chosen.iter().map_while(|at| self.class_of[*at]).collect();
         let targets = |logits: &[f32]| -> Vec<f32> {
             let rows = logits.chunks_exact(self.classes);

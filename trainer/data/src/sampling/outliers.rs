@@ -28,11 +28,7 @@ pub fn pool_image(side: u32, index: u64) -> RgbImage {
 }
 
 /// Draws the features of a batch's outlier images from a pool.
-pub fn draw_pool_features(
-    pool: &FeatureRows,
-    samples: usize,
-    random: &mut Random,
-) -> Features {
+pub fn draw_pool_features(pool: &FeatureRows, samples: usize, random: &mut Random) -> Features {
     let rows = u32::try_from(pool.count()).unwrap_or(u32::MAX);
     let drawn: Vec<u32> = (0..samples.div_ceil(SAMPLES_PER_OUTLIER))
         .map(|_| random.below(rows))

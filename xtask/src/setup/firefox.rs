@@ -1,11 +1,11 @@
-//! Firefox and its WebDriver, for the tests of [`crate::browser_test`].
+//! Firefox and its WebDriver.
 
 use std::path::{Path, PathBuf};
 
+use super::apt;
+use super::cargo_tool::CargoTool;
+use crate::process::{command, on_path, succeeds};
 use anyhow::{Context, Result};
-use xtask::process::{command, on_path, succeeds};
-use xtask::setup::apt;
-use xtask::setup::cargo_tool::CargoTool;
 
 /// Names of the Firefox program, in search order. Debian has the release with extended support.
 const FIREFOX: [&str; 2] = ["firefox-esr", "firefox"];
