@@ -133,3 +133,31 @@ pub struct LossConfig {
     /// Space of visual hierarchies (`parts`).
     pub parts_space: PartsSpace,
 }
+
+impl LossConfig {
+    /// Returns the weights, which must be finite and 0 or more, with their keys.
+    pub(super) fn weights(&self) -> [(&'static str, f64); 12] {
+        [
+            ("loss.entail", self.entail),
+            ("loss.anchor", self.anchor),
+            ("loss.nouns", self.nouns),
+            ("loss.generality", self.generality),
+            ("loss.pull_back", self.pull_back),
+            ("loss.mined", self.mined),
+            ("loss.negatives", self.negatives),
+            ("loss.global", self.global),
+            ("loss.local", self.local),
+            ("loss.beta", self.beta),
+            ("loss.prior", self.prior),
+            ("loss.centroid", self.centroid),
+        ]
+    }
+
+    /// Returns the widths of cones, which must be finite and above 0, with their keys.
+    pub(super) fn widths(&self) -> [(&'static str, f64); 2] {
+        [
+            ("loss.eta_inter", self.eta_inter),
+            ("loss.eta_intra", self.eta_intra),
+        ]
+    }
+}

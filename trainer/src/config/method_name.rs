@@ -48,6 +48,33 @@ impl MethodName {
         }
     }
 
+    /// Returns the method of a name, if there is one.
+    pub(super) fn of(name: &str) -> Option<Self> {
+        let mut all = Self::value_variants().iter().copied();
+        all.find(|method| method.name() == name)
+    }
+
+    /// Returns the values of the method's paper: the recipe `--config paper:NAME`.
+    pub(super) fn paper_recipe(self) -> &'static str {
+        match self {
+            Self::Clip | Self::Meru | Self::Hycoclip | Self::Phyclip | Self::Atmg => {
+                include_str!("../../configs/papers/meru.toml")
+            }
+            Self::Re | Self::Ec => include_str!("../../configs/papers/re.toml"),
+            Self::Rcme => include_str!("../../configs/papers/rcme.toml"),
+            Self::Parts => include_str!("../../configs/papers/parts.toml"),
+        }
+    }
+
+    /// Returns the defaults in which the method differs from `configs/base.toml`, if it does.
+    pub(super) fn defaults(self) -> Option<&'static str> {
+        match self {
+            Self::Re | Self::Ec => Some(include_str!("../../configs/methods/re.toml")),
+            Self::Rcme => Some(include_str!("../../configs/methods/rcme.toml")),
+            _ => None,
+        }
+    }
+
     /// Returns the required content of a sample.
     #[must_use]
     pub fn needs(self, options: &LossConfig) -> Needs {

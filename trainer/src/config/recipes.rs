@@ -3,31 +3,18 @@
 
 use std::path::Path;
 
+use clap::ValueEnum;
 use espalier_io::disk::read;
 use espalier_io::exit::usage;
 use toml::Table;
 
+use super::method_name::MethodName;
+
 /// Returns the defaults of the method that a table names, if it has its own.
 pub(super) fn method_layer(table: &Table) -> Option<&'static str> {
-    match table.get("train")?.get("method")?.as_str()? {
-        "re" | "ec" => Some(include_str!("../../configs/methods/re.toml")),
-        "rcme" => Some(include_str!("../../configs/methods/rcme.toml")),
-        _ => None,
-    }
+    let name = table.get("train")?.get("method")?.as_str()?;
+    MethodName::of(name)?.defaults()
 }
-
-/// Recipes of the papers, by the names that `--config paper:NAME` takes.
-pub(super) const PAPERS: [(&str, &str); 9] = [
-    ("clip", include_str!("../../configs/papers/meru.toml")),
-    ("meru", include_str!("../../configs/papers/meru.toml")),
-    ("hycoclip", include_str!("../../configs/papers/meru.toml")),
-    ("phyclip", include_str!("../../configs/papers/meru.toml")),
-    ("re", include_str!("../../configs/papers/re.toml")),
-    ("ec", include_str!("../../configs/papers/re.toml")),
-    ("rcme", include_str!("../../configs/papers/rcme.toml")),
-    ("atmg", include_str!("../../configs/papers/meru.toml")),
-    ("parts", include_str!("../../configs/papers/parts.toml")),
-];
 
 /// Recipes of the shipped models, and that for folders of photos, by name.
 const SHIPPED: [(&str, &str); 3] = [
@@ -43,14 +30,15 @@ pub(super) fn layer_text(path: &Path) -> anyhow::Result<String> {
         return Ok((*text).to_owned());
     }
     if let Some(paper) = name.strip_prefix("paper:") {
-        let recipe = PAPERS.iter().find(|(known, _)| *known == paper);
-        return recipe.map(|(_, text)| (*text).to_owned()).ok_or_else(|| {
-            let known: Vec<&str> = PAPERS.iter().map(|(known, _)| *known).collect();
+        let method = MethodName::of(paper).ok_or_else(|| {
+            let known = MethodName::value_variants().iter().map(|m| m.name());
+            let known: Vec<&str> = known.collect();
             usage(format!(
                 "--config {name}: expected one of {}",
                 known.join(", ")
             ))
-        });
+        })?;
+        return Ok(method.paper_recipe().to_owned());
     }
     read::text(path).map_err(|e| {
         usage(format!(

@@ -63,29 +63,11 @@ impl TrainConfig {
     /// Returns the rules that every weight and factor of a loss has, whichever method reads it.
     fn loss_rules(&self) -> Vec<Rule> {
         let l = &self.loss;
-        let weights = [
-            ("loss.entail", l.entail),
-            ("loss.anchor", l.anchor),
-            ("loss.nouns", l.nouns),
-            ("loss.generality", l.generality),
-            ("loss.pull_back", l.pull_back),
-            ("loss.mined", l.mined),
-            ("loss.negatives", l.negatives),
-            ("loss.global", l.global),
-            ("loss.local", l.local),
-            ("loss.beta", l.beta),
-            ("loss.prior", l.prior),
-            ("loss.centroid", l.centroid),
-        ];
-        let widths = [
-            ("loss.eta_inter", l.eta_inter),
-            ("loss.eta_intra", l.eta_intra),
-        ];
-        let weights = weights.map(|(key, v)| {
+        let weights = l.weights().map(|(key, v)| {
             let fits = v.is_finite() && v >= 0.0;
             Rule(key, fits, "a finite number, 0 or more", v.to_string())
         });
-        let widths = widths.map(|(key, v)| {
+        let widths = l.widths().map(|(key, v)| {
             let fits = v.is_finite() && v > 0.0;
             Rule(key, fits, "a finite number above 0", v.to_string())
         });
