@@ -22,6 +22,8 @@ use pyo3::prelude::*;
 /// The native part of the package `espalier`.
 #[pymodule]
 mod _native {
+    use pyo3::prelude::*;
+
     #[pymodule_export]
     use super::command_line::run;
     #[pymodule_export]
@@ -31,10 +33,6 @@ mod _native {
         angle, dist, dist0, einstein_midpoint, entailment_gap, exp_map0, exterior_angle,
         half_aperture, inner, log_map0, pairwise_dist, pairwise_exterior_angle, pairwise_inner,
         product_dist, product_inner, radial_angle, radial_aperture, radial_pairwise_angle, time,
-    };
-    #[pymodule_export]
-    use super::losses::{
-        atmg, clip, hycoclip, meru, parts, parts_euclidean, phyclip, radial, rcme,
     };
     #[pymodule_export]
     use super::model::{Model, open};
@@ -50,4 +48,9 @@ mod _native {
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "the name that Python gives it")]
     const __version__: &str = env!("CARGO_PKG_VERSION");
+
+    #[pymodule_init]
+    fn losses(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        super::losses::add(module)
+    }
 }

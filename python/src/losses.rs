@@ -24,9 +24,22 @@ fn formula(literal_eps: Option<f64>) -> AngleFormula {
     literal_eps.map_or(AngleFormula::Stable, AngleFormula::Literal)
 }
 
+/// Adds every loss to the native module.
+pub fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(clip, module)?)?;
+    module.add_function(wrap_pyfunction!(meru, module)?)?;
+    module.add_function(wrap_pyfunction!(hycoclip, module)?)?;
+    module.add_function(wrap_pyfunction!(phyclip, module)?)?;
+    module.add_function(wrap_pyfunction!(radial, module)?)?;
+    module.add_function(wrap_pyfunction!(rcme, module)?)?;
+    module.add_function(wrap_pyfunction!(atmg, module)?)?;
+    module.add_function(wrap_pyfunction!(parts, module)?)?;
+    module.add_function(wrap_pyfunction!(parts_euclidean, module)?)
+}
+
 /// CLIP (notation 2.1).
 #[pyfunction]
-pub fn clip<'py>(
+fn clip<'py>(
     py: Python<'py>,
     images: Array,
     texts: Array,
@@ -43,7 +56,7 @@ pub fn clip<'py>(
 /// MERU (notation 2.2).
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "the inputs of the loss")]
-pub fn meru<'py>(
+fn meru<'py>(
     py: Python<'py>,
     images: Array,
     texts: Array,
@@ -90,7 +103,7 @@ fn weights((eta_inter, eta_intra, entail, literal_eps): Weights) -> HycoclipWeig
 
 /// HyCoCLIP (notation 2.3).
 #[pyfunction]
-pub fn hycoclip<'py>(
+fn hycoclip<'py>(
     py: Python<'py>,
     points: Four,
     c: Array,
@@ -113,7 +126,7 @@ pub fn hycoclip<'py>(
 
 /// PHyCLIP (notation 2.4); points are `[b, k d]`.
 #[pyfunction]
-pub fn phyclip<'py>(
+fn phyclip<'py>(
     py: Python<'py>,
     points: Four,
     c: Array,
@@ -142,7 +155,7 @@ pub fn phyclip<'py>(
 /// ATMG (notation 2.8).
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "the inputs of the loss")]
-pub fn atmg<'py>(
+fn atmg<'py>(
     py: Python<'py>,
     images: Array,
     texts: Array,
@@ -168,7 +181,7 @@ pub fn atmg<'py>(
 /// Visual hierarchies in the Lorentz model (notation 2.9); pairs and relations are 0 or 1.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "the inputs of the loss")]
-pub fn parts<'py>(
+fn parts<'py>(
     py: Python<'py>,
     wholes: Array,
     parts: Array,
@@ -190,7 +203,7 @@ pub fn parts<'py>(
 /// Visual hierarchies in Euclidean space (notation 2.9).
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "the inputs of the loss")]
-pub fn parts_euclidean<'py>(
+fn parts_euclidean<'py>(
     py: Python<'py>,
     wholes: Array,
     parts: Array,
@@ -215,7 +228,7 @@ type Cone = Option<(f64, String)>;
 /// negatives.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "the inputs of the loss")]
-pub fn radial<'py>(
+fn radial<'py>(
     py: Python<'py>,
     positives: Array,
     negatives: Array,
@@ -271,7 +284,7 @@ pub fn radial<'py>(
 /// images and the frozen model.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "the inputs of the loss")]
-pub fn rcme<'py>(
+fn rcme<'py>(
     py: Python<'py>,
     texts: Array,
     negatives: Array,
