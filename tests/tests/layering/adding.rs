@@ -1,7 +1,9 @@
 //! The worked examples of `CONTRIBUTING.md`: a reader who copies one must find every file to touch.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use super::imports::rust_files;
 
 /// A worked example.
 pub struct Example {
@@ -17,8 +19,8 @@ pub struct Example {
 pub const EXAMPLES: [Example; 4] = [
     Example {
         heading: "Adding a training method",
-        words: &["atmg", "Atmg"],
-        most: 5,
+        words: &["atmg", "Atmg", "ImageApex", "image_apex", "centroid"],
+        most: 6,
     },
     Example {
         heading: "Adding a dataset format",
@@ -65,13 +67,42 @@ pub fn named(section: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// Returns whether the code of a source uses one of the words: comments, strings that only mention
-/// it in a sentence, and unit tests do not count.
-pub fn uses(source: &str, words: &[&str]) -> bool {
-    let code = source.split("#[cfg(test)]").next().unwrap_or_default();
+/// Returns the files in which a worked example may be used: the sources of the product, the Python
+/// package with its tests, and the shipped configurations.
+pub fn scanned(root: &Path) -> Vec<PathBuf> {
+    let rust = ["core", "trainer", "web", "python"].map(|package| root.join(package).join("src"));
+    let mut files: Vec<PathBuf> = rust.iter().flat_map(|source| rust_files(source)).collect();
+    with_extensions(&root.join("python/espalier"), &["py", "pyi"], &mut files);
+    with_extensions(&root.join("python/tests"), &["py"], &mut files);
+    with_extensions(&root.join("trainer/configs"), &["toml"], &mut files);
+    files
+}
+
+fn with_extensions(folder: &Path, extensions: &[&str], files: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let extension = path.extension().unwrap_or_default().to_string_lossy();
+        if path.is_dir() {
+            with_extensions(&path, extensions, files);
+        } else if extensions.contains(&extension.as_ref()) {
+            files.push(path);
+        }
+    }
+}
+
+/// Returns whether the code of a source uses one of the words: comments and unit tests do not count.
+/// In Rust a line of comment begins with `//`, in Python and TOML with `#`.
+pub fn uses(path: &Path, source: &str, words: &[&str]) -> bool {
+    let is_rust = path.extension().is_some_and(|extension| extension == "rs");
+    let (code, comment) = if is_rust {
+        let code = source.split("#[cfg(test)]").next().unwrap_or_default();
+        (code, "//")
+    } else {
+        (source, "#")
+    };
     let lines = code
         .lines()
-        .filter(|line| !line.trim_start().starts_with("//"));
+        .filter(|line| !line.trim_start().starts_with(comment));
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let mut tokens = lines.flat_map(|line| line.split(move |c| !is_word(c)));
     tokens.any(|token| words.contains(&token))

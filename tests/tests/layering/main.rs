@@ -419,19 +419,17 @@ fn the_worked_examples_name_every_file_to_touch() {
             example.most
         );
         let mut used = 0;
-        for package in ["core", "trainer", "web"] {
-            for file in imports::rust_files(&root().join(package).join("src")) {
-                let text = std::fs::read_to_string(&file).unwrap();
-                let path = file.strip_prefix(root()).unwrap();
-                if adding::uses(&text, example.words) {
-                    used += 1;
-                    assert!(
-                        adding::is_named(path, &named),
-                        "{heading}: the section lacks {}, which uses {}",
-                        path.display(),
-                        example.words[0]
-                    );
-                }
+        for file in adding::scanned(&root()) {
+            let text = std::fs::read_to_string(&file).unwrap();
+            let path = file.strip_prefix(root()).unwrap();
+            if adding::uses(path, &text, example.words) {
+                used += 1;
+                assert!(
+                    adding::is_named(path, &named),
+                    "{heading}: the section lacks {}, which uses one of {:?}",
+                    path.display(),
+                    example.words
+                );
             }
         }
         assert!(used > 1, "{heading}: found no use of {}", example.words[0]);
@@ -446,7 +444,10 @@ fn the_check_of_worked_examples_finds_a_missing_file() {
     let named = adding::named(section);
     assert!(adding::is_named(Path::new("web/src/b/c.rs"), &named));
     assert!(!adding::is_named(Path::new("c/d"), &named));
-    assert!(adding::uses("let a = atmg::of();", &["atmg"]));
-    assert!(!adding::uses("// atmg\n#[cfg(test)]\nmod atmg;", &["atmg"]));
+    let uses = |file: &str, text: &str| adding::uses(Path::new(file), text, &["atmg"]);
+    assert!(uses("a.rs", "let a = atmg::of();"));
+    assert!(!uses("a.rs", "// atmg\n#[cfg(test)]\nmod atmg;"));
+    assert!(uses("a.py", "x = losses.atmg(1)") && uses("a.toml", "method = \"atmg\""));
+    assert!(!uses("a.py", "  # atmg\n") && !uses("a.toml", "# atmg\n"));
     assert_eq!(adding::section(text, "C"), "");
 }
