@@ -8,8 +8,6 @@ use xtask::process::command;
 use xtask::setup::{self, wasm_target::Choice};
 use xtask::{paths, web_build};
 
-use crate::firefox;
-
 /// Builds the page and returns the command that runs the tests below a path of the program
 /// `tests/tests/browser/` in Chromium, and in Firefox if that is available.
 ///
@@ -18,11 +16,12 @@ use crate::firefox;
 pub fn in_all_browsers(root: &Path, test: &str) -> Result<Command> {
     let tools = setup::wasm(root, Choice::Best)?;
     let browser = setup::browser::ensure()?;
-    let firefox = firefox::ensure(root);
+    let firefox = setup::firefox::ensure(root);
     web_build::build(root, &tools, true)?;
     let mut cargo = command("cargo");
     cargo
-        .args(["test", "--release", "--workspace", "--test", "browser"])
+        .args(["test", "--workspace", "--test", "browser"])
+        .args(paths::QUICK)
         .args(["--", "--ignored", "--nocapture", "--test-threads=1", test])
         .env("ESPALIER_DIST", paths::dist(root))
         .env("CHROMIUM", &browser.chromium)

@@ -10,7 +10,7 @@ use crate::process::{capture, command, on_path, run as execute, succeeds};
 use crate::setup::cargo_tool::CargoTool;
 use crate::setup::target::TARGET;
 use crate::setup::{self, wasm_target::Choice};
-use crate::{test_run, web_build};
+use crate::{paths, test_run, web_build};
 
 /// One check, in the order in which they run.
 #[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
@@ -152,7 +152,8 @@ fn check(root: &Path, step: Step, options: &Options) -> Result<Outcome> {
         }
         Step::Doc => {
             let mut doc = command("cargo");
-            doc.args(["doc", "--release", "--workspace", "--no-deps"])
+            doc.args(["doc", "--workspace", "--no-deps"])
+                .args(paths::QUICK)
                 .env("RUSTDOCFLAGS", "-D warnings");
             execute(doc.current_dir(root)).map(|()| Outcome::Passed)
         }
@@ -167,10 +168,11 @@ fn cargo(root: &Path, args: &[&str]) -> Result<Outcome> {
     execute(command("cargo").args(args).current_dir(root)).map(|()| Outcome::Passed)
 }
 
-/// Lints all packages, the code for MPI where that is installed. Uses release mode, so that the build
-/// scripts and macros compiled for the tests are reused.
+/// Lints all packages, the code for MPI where that is installed, in the profile of the tests, whose
+/// build scripts and macros are reused.
 fn clippy(root: &Path) -> Result<Outcome> {
-    let mut lint = vec!["clippy", "--release", "--workspace", "--all-targets"];
+    let mut lint = vec!["clippy", "--workspace", "--all-targets"];
+    lint.extend(paths::QUICK);
     if setup::mpi::is_installed() {
         lint.extend(setup::mpi::FEATURES);
     }

@@ -7,6 +7,7 @@ use std::process::{ExitCode, Stdio};
 use anyhow::{Context, Result};
 use clap::Command;
 
+use crate::paths;
 use crate::process::command;
 
 /// Their names and what they do. A test of the package compares them with its command line.
@@ -78,7 +79,9 @@ pub fn call(arguments: &[OsString]) -> Option<Vec<OsString>> {
 pub fn run(root: &Path, arguments: &[OsString]) -> Result<ExitCode> {
     let mut cargo = command("cargo");
     cargo
-        .args(["run", "--quiet", "--release", "--package", "espalier-lab"])
+        .args(["run", "--quiet"])
+        .args(paths::QUICK)
+        .args(["--package", "espalier-lab"])
         .arg("--manifest-path")
         .arg(root.join("Cargo.toml"))
         .arg("--")

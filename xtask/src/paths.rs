@@ -46,6 +46,15 @@ pub fn target(root: &Path) -> PathBuf {
     root.join(target.unwrap_or_else(|| "target".into()))
 }
 
+/// The profile of the tests and of xtask itself.
+pub const QUICK: [&str; 2] = ["--profile", "quick"];
+
+/// Returns the folder in which cargo puts programs of the profile [`QUICK`].
+#[must_use]
+pub fn quick(root: &Path) -> PathBuf {
+    target(root).join(QUICK[1])
+}
+
 /// Returns the folder in which cargo puts optimised programs.
 #[must_use]
 pub fn release(root: &Path) -> PathBuf {

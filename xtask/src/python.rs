@@ -1,6 +1,6 @@
 //! `cargo xtask python`: the wheel of the Python package `espalier`, and its tests.
 //!
-//! The wheel is built with the release profile and the features of the workspace, so that nothing is
+//! The wheel is built with the features of the workspace, and for the tests in their profile, so that nothing is
 //! compiled again but what only Python needs; see `python/Cargo.toml`.
 
 use std::path::{Path, PathBuf};
@@ -36,7 +36,7 @@ pub struct Options {
 /// If the wheel or the program `trainer`, with which it is compared, cannot be built.
 pub fn run(root: &Path, options: &Options) -> Result<Totals> {
     let out = options.out.clone();
-    let wheel = wheel(root, &out.unwrap_or_else(|| folder(root)))?;
+    let wheel = wheel(root, "release", &out.unwrap_or_else(|| folder(root)))?;
     println!("{}", wheel.display());
     if !options.test {
         return Ok(Totals::default());
@@ -46,7 +46,7 @@ pub fn run(root: &Path, options: &Options) -> Result<Totals> {
     trainer.args(["build", "--release", "--bin", "trainer"]);
     trainer.args(["-p", "espalier-trainer", "-p", "espalier-python"]);
     execute(trainer.current_dir(root))?;
-    test(root, &wheel)
+    test(root, &wheel, &paths::release(root))
 }
 
 /// Installs what the wheel and its tests need: two environments of Python.
@@ -66,23 +66,17 @@ pub fn folder(root: &Path) -> PathBuf {
     paths::target(root).join("wheels")
 }
 
-/// Builds the wheel into `out` and returns its path.
+/// Builds the wheel in a profile of cargo into `out` and returns its path.
 ///
 /// # Errors
 /// If maturin cannot be installed from PyPI, or the build fails.
-pub fn wheel(root: &Path, out: &Path) -> Result<PathBuf> {
+pub fn wheel(root: &Path, profile: &str, out: &Path) -> Result<PathBuf> {
     let start = SystemTime::now();
     let python = environment(root, "build")?;
     let mut maturin = with_programs_of(&python)?;
     maturin
-        .args([
-            "-m",
-            "maturin",
-            "build",
-            "--release",
-            "--locked",
-            "--manifest-path",
-        ])
+        .args(["-m", "maturin", "build", "--profile", profile])
+        .args(["--locked", "--manifest-path"])
         .arg(root.join("python/Cargo.toml"))
         .arg("--interpreter")
         .arg(&python)
@@ -124,11 +118,11 @@ fn newest_wheel(folder: &Path, start: SystemTime) -> Result<PathBuf> {
         .with_context(|| format!("maturin wrote no wheel to {}", folder.display()))
 }
 
-/// Installs a wheel in the environment of the tests and runs them.
+/// Installs a wheel in the environment of the tests and runs them, with the `trainer` of a folder.
 ///
 /// # Errors
 /// If the packages of the tests cannot be installed. Failing tests are counted.
-pub fn test(root: &Path, wheel: &Path) -> Result<Totals> {
+pub fn test(root: &Path, wheel: &Path, programs: &Path) -> Result<Totals> {
     let python = environment(root, "test")?;
     let pip = |arguments: &[&str]| {
         let mut pip = command(&python);
@@ -144,7 +138,7 @@ pub fn test(root: &Path, wheel: &Path) -> Result<Totals> {
     pytest
         .args(["-m", "pytest", "-rs"])
         .arg(".")
-        .env(TRAINER, paths::release(root).join("trainer"))
+        .env(TRAINER, programs.join("trainer"))
         // Bytecode of the tests would lie in the repository.
         .env("PYTHONDONTWRITEBYTECODE", "1")
         // Not in `python/`, whose folder `espalier` would be imported instead of the wheel.

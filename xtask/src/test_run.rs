@@ -1,15 +1,16 @@
 //! `cargo xtask test`: runs the tests of a change, or all tests, and ends with one line of totals.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::thread;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::Args;
 
 use crate::harness::{TRAINER, run_harness};
 use crate::process::{command, stream};
 use crate::setup::browser::Browser;
-use crate::setup::{self, WasmTools, wasm_target::Choice};
+use crate::setup::{self, wasm_target::Choice};
 use crate::totals::Totals;
 use crate::{paths, phases, python, web_build};
 
@@ -41,18 +42,29 @@ pub struct Options {
 /// Fails if the set-up fails. Failing tests and builds are counted in the totals instead, so that
 /// one of them does not hide the others.
 pub fn run(root: &Path, options: &Options) -> Result<Totals> {
-    let browser = if options.no_browser {
+    let chromium = if options.no_browser {
         None
     } else {
-        Some((setup::wasm(root, Choice::Best)?, setup::browser::ensure()?))
+        Some(setup::browser::ensure()?)
     };
     let mpi = !options.no_mpi;
     if mpi {
         setup::mpi::ensure()?;
     }
-    // Compiled first, so that the two times are known. What fails here fails again below, and counts.
-    phases::run("compiling the tests", "10 minutes", || {
-        stream(cargo_test(root, mpi).arg("--no-run"), |_| ())
+    // Both leave a core idle for much of their time. No test runs beside them: some look at the clock.
+    let page = thread::scope(|scope| {
+        let page = chromium
+            .as_ref()
+            .map(|_| scope.spawn(|| build_page(root, options.all)));
+        // What does not compile fails again when the tests are run, and counts there.
+        phases::run("compiling the tests", "10 minutes", || {
+            stream(cargo_test(root, mpi).arg("--no-run"), |_| ())
+        })?;
+        let joined = page.map(|thread| {
+            let built = thread.join();
+            built.unwrap_or_else(|_| bail!("the build of the page panicked; its message is above"))
+        });
+        anyhow::Ok(joined)
     })?;
     let mut parts = Parts::default();
     parts.run("the tests", "4 minutes", &mut cargo_test(root, mpi))?;
@@ -63,8 +75,12 @@ pub fn run(root: &Path, options: &Options) -> Result<Totals> {
             &mut ignored(root, mpi, &["--test", "ranks"], &[]),
         )?;
     }
-    if let Some((tools, chromium)) = &browser {
-        in_browsers(root, options, tools, chromium, &mut parts)?;
+    match (&chromium, page) {
+        (Some(chromium), Some(Ok(page))) => {
+            in_browsers(root, options, chromium, &page, &mut parts)?;
+        }
+        (_, Some(Err(error))) => parts.add("the page", failed(&error)),
+        (_, None) | (None, _) => {}
     }
     if options.all {
         parts.run(
@@ -121,8 +137,8 @@ impl Parts {
 /// Builds the wheel of the Python package and runs its tests, which compare it with the trainer of the
 /// tests before.
 fn in_python(root: &Path) -> Result<Totals> {
-    let wheel = python::wheel(root, &python::folder(root))?;
-    python::test(root, &wheel)
+    let wheel = python::wheel(root, paths::QUICK[1], &python::folder(root))?;
+    python::test(root, &wheel, &paths::quick(root))
 }
 
 /// Returns the totals of a build that failed.
@@ -138,12 +154,12 @@ fn failed(error: &anyhow::Error) -> Totals {
 /// one compilation.
 fn cargo_test(root: &Path, mpi: bool) -> Command {
     let mut cargo = command("cargo");
-    // Optimised: the tests train and embed, and the trainer that they call is built along with
-    // them.
+    // The trainer that the tests call is built along with them.
     cargo
-        .args(["test", "--release", "--workspace", "--no-fail-fast"])
+        .args(["test", "--workspace", "--no-fail-fast"])
+        .args(paths::QUICK)
         .args(setup::mpi::FEATURES.iter().filter(|_| mpi))
-        .env(TRAINER, paths::release(root).join("trainer"))
+        .env(TRAINER, paths::quick(root).join("trainer"))
         .current_dir(root);
     cargo
 }
@@ -158,30 +174,28 @@ fn ignored(root: &Path, mpi: bool, program: &[&str], filters: &[&str]) -> Comman
     cargo
 }
 
-/// Runs the tests in Chromium, and with [`Options::all`] those of a night, on the complete page.
+/// Builds the page, for a change without the WebGPU engine, and returns its folder.
+fn build_page(root: &Path, complete: bool) -> Result<PathBuf> {
+    let tools = setup::wasm(root, Choice::Best)?;
+    if complete {
+        web_build::build(root, &tools, true).map(|()| paths::dist(root))
+    } else {
+        web_build::build_first(root, &tools)
+    }
+}
+
+/// Runs the tests in Chromium, and with [`Options::all`] those of a night.
 fn in_browsers(
     root: &Path,
     options: &Options,
-    tools: &WasmTools,
     chromium: &Browser,
+    page: &Path,
     parts: &mut Parts,
 ) -> Result<()> {
-    let built = if options.all {
-        web_build::build(root, tools, true).map(|()| paths::dist(root))
-    } else {
-        web_build::build_first(root, tools)
-    };
-    let page = match built {
-        Ok(page) => page,
-        Err(error) => {
-            parts.add("the page", failed(&error));
-            return Ok(());
-        }
-    };
-    let mut every = in_chromium(root, options, chromium, &page, &["page::"])?;
+    let mut every = in_chromium(root, options, chromium, page, &["page::"])?;
     parts.run("the tests in Chromium", "4 minutes", &mut every)?;
     if options.all {
-        let mut nightly = in_chromium(root, options, chromium, &page, &["nightly::"])?;
+        let mut nightly = in_chromium(root, options, chromium, page, &["nightly::"])?;
         nightly.env("ESPALIER_TYPESCRIPT", setup::typescript::ensure()?);
         match setup::firefox::ensure(root) {
             Ok(installed) => {

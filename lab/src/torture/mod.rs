@@ -87,12 +87,14 @@ fn run_ranks(root: &Path, options: &Options) -> Result<ExitCode> {
 /// If it cannot be built.
 pub fn build(root: &Path) -> Result<PathBuf> {
     let mut cargo = command("cargo");
-    cargo.args("build --release --workspace --bin trainer --test native".split(' '));
+    cargo
+        .args("build --workspace --bin trainer --test native".split(' '))
+        .args(paths::QUICK);
     if setup::mpi::is_installed() {
         cargo.args(setup::mpi::FEATURES);
     }
     execute(cargo.current_dir(root))?;
-    Ok(paths::release(root).join("trainer"))
+    Ok(paths::quick(root).join("trainer"))
 }
 
 /// Runs a campaign with a built `trainer`; `log` gets a line for each round.

@@ -70,8 +70,11 @@ pub fn named(section: &str) -> BTreeSet<String> {
 /// Returns the files in which a worked example may be used: the sources of the product, the Python
 /// package with its tests, and the shipped configurations.
 pub fn scanned(root: &Path) -> Vec<PathBuf> {
-    let rust = ["core", "trainer", "web", "python"].map(|package| root.join(package).join("src"));
-    let mut files: Vec<PathBuf> = rust.iter().flat_map(|source| rust_files(source)).collect();
+    let of_product = |package: &&str| !["lab", "tests/fuzz", "xtask"].contains(package);
+    let packages = super::PACKAGES.iter().filter(of_product);
+    let mut files: Vec<PathBuf> = packages
+        .flat_map(|package| rust_files(&root.join(package).join("src")))
+        .collect();
     with_extensions(&root.join("python/espalier"), &["py", "pyi"], &mut files);
     with_extensions(&root.join("python/tests"), &["py"], &mut files);
     with_extensions(&root.join("trainer/configs"), &["toml"], &mut files);

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use clap::ValueEnum;
 use espalier_core::input::ResizeMode;
 use espalier_data::Coverage;
 use espalier_io::exit::usage;

@@ -75,7 +75,7 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
         made.push(widget::pack(root, &paths::dist(root), &out)?);
     }
     if wanted(Part::Wheel) {
-        made.push(python::wheel(root, &out)?);
+        made.push(python::wheel(root, "release", &out)?);
     }
     made.push(sums::write(&out)?);
     for file in made {
