@@ -2,7 +2,7 @@
 //
 // It does four things that wasm cannot do for itself: count the engine's own bytes while they
 // arrive, keep them for a visit without a network, report a start that fails, and report a crash
-// that leaves no Rust code running. The messages are those of web/src/engine/protocol.rs, whose
+// that leaves no Rust code running. The messages are those of web/src/messages/protocol.rs, whose
 // tests hold them to this file. The folder that it lies in is named after the content of its files,
 // so that what is kept of one build is never mixed with another.
 import "./sent.js";
