@@ -152,10 +152,12 @@ fn every_method_has_a_recipe_and_a_row_in_the_documents() {
         let recipe = TrainConfig::resolve(Some(&paper), Default::default(), &pairs);
         let recipe = recipe.unwrap_or_else(|e| panic!("{}: {e:#}", paper.display()));
         assert_eq!(recipe.train.method, *method);
-        let rows = text
-            .lines()
-            .filter(|line| line.starts_with(&format!("| `{name}` | ")));
-        assert_eq!(rows.count(), 1, "docs/methods.md: rows of `{name}`");
+        let row = format!("| `{name}` | ");
+        let has_row = text.lines().any(|line| line.starts_with(&row));
+        assert!(
+            has_row,
+            "docs/methods.md: expected a row `{name}`, found none"
+        );
     }
 }
 
