@@ -197,6 +197,8 @@ fn in_browsers(
     if options.all {
         let mut nightly = in_chromium(root, options, chromium, page, &["nightly::"])?;
         nightly.env("ESPALIER_TYPESCRIPT", setup::typescript::ensure()?);
+        // `cargo xtask agree` runs it, with QEMU.
+        nightly.args(["--skip", "without_avx"]);
         match setup::firefox::ensure(root) {
             Ok(installed) => {
                 nightly.env("FIREFOX", &installed.firefox);
