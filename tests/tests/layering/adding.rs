@@ -70,9 +70,9 @@ pub fn named(section: &str) -> BTreeSet<String> {
 /// Returns the files in which a worked example may be used: the sources of the product, the Python
 /// package with its tests, and the shipped configurations.
 pub fn scanned(root: &Path) -> Vec<PathBuf> {
-    let of_product = |package: &&str| !["lab", "tests/fuzz", "xtask"].contains(package);
-    let packages = super::PACKAGES.iter().filter(of_product);
+    let packages = super::PACKAGES.into_iter();
     let mut files: Vec<PathBuf> = packages
+        .filter(|package| !["lab", "tests/fuzz", "xtask"].contains(package))
         .flat_map(|package| rust_files(&root.join(package).join("src")))
         .collect();
     with_extensions(&root.join("python/espalier"), &["py", "pyi"], &mut files);

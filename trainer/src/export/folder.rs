@@ -101,7 +101,7 @@ impl StagedBundle {
 
 #[cfg(test)]
 mod tests {
-    use espalier_io::disk::listing::names;
+    use espalier_fixtures::listing::names;
 
     use super::*;
 

@@ -179,7 +179,7 @@ pub fn read_optimizer(path: &Path, optimizer: ModuleOptimizer) -> anyhow::Result
 mod tests {
     use burn::tensor::Device;
     use espalier_core::model::{DualConfig, TextConfig, VitConfig};
-    use espalier_io::disk::listing::names;
+    use espalier_fixtures::listing::names;
 
     use super::*;
     use crate::config::TrainConfig;

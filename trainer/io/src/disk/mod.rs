@@ -4,8 +4,6 @@
 pub mod cache;
 pub mod dtype;
 pub mod gzip;
-#[cfg(test)]
-pub mod listing;
 pub mod nearby;
 pub mod read;
 pub mod run_folder;

@@ -95,7 +95,7 @@ pub fn remove_all_and(end: impl FnOnce() -> Infallible) -> ! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::disk::listing::names;
+    use espalier_fixtures::listing::names;
 
     #[test]
     fn what_is_not_renamed_is_removed() {

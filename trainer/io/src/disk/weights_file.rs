@@ -113,7 +113,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
-    use crate::disk::listing::names;
+    use espalier_fixtures::listing::names;
 
     #[test]
     fn weights_have_the_mode_of_other_files() {
