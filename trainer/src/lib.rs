@@ -1,4 +1,5 @@
-//! The trainer as a library, so that tests can call its commands without starting a process.
+//! The trainer as a library, so that tests and the Python package can call its commands without starting a
+//! process. It names the modules of all packages that it is made of.
 //!
 //! A command parses its arguments ([`cli`]), does its work ([`commands`]) and prints the result or
 //! the path of its output. [`fit`] turns [`data`] into checkpoints ([`model_file`]); [`eval`] turns
