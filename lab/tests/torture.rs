@@ -26,7 +26,7 @@ fn survives(rounds: u32, seed: u64, task: &[Task], fault: &[Fault]) {
 }
 
 #[test]
-#[ignore = "kills and starves programs for minutes: cargo xtask test --all"]
+#[ignore = "kills and starves programs: cargo xtask test --all"]
 fn quick_commands_survive_a_few_faults() {
     survives(
         14,
@@ -37,7 +37,7 @@ fn quick_commands_survive_a_few_faults() {
 }
 
 #[test]
-#[ignore = "kills and starves programs for minutes: cargo xtask test --all"]
+#[ignore = "kills and starves programs: cargo xtask test --all"]
 fn training_survives_a_few_faults() {
     survives(
         3,

@@ -85,7 +85,7 @@ pub fn run(root: &Path, options: &Options) -> Result<Totals> {
     if options.all {
         parts.run(
             "the campaign of kills",
-            "3 minutes",
+            "1 minute",
             &mut ignored(root, mpi, &["--test", "torture"], &[]),
         )?;
     }
