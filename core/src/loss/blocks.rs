@@ -6,11 +6,12 @@
 
 use burn::tensor::Tensor;
 
+use super::groups::Groups;
 use super::likelihood::{Compared, negative_log_likelihood};
 
 /// Computes [`Contrast::cross_entropy`](super::Contrast) over `rows` queries at a time.
 pub(super) fn cross_entropy<const D: usize, const P: usize>(
-    scale: &Tensor<1>,
+    (scale, groups): (&Tensor<1>, &Groups),
     rows: usize,
     compared: Compared<'_, D, P>,
     similarity: impl Fn(Tensor<D>, Tensor<D>, [Tensor<D>; P]) -> Tensor<2>,
@@ -28,7 +29,8 @@ pub(super) fn cross_entropy<const D: usize, const P: usize>(
     if !queries.is_autodiff() {
         let block = |(from, queries): (usize, Tensor<D>)| {
             let g = similarity(queries, keys.clone(), parameters.map(Tensor::clone));
-            negative_log_likelihood(g * scale.clone().unsqueeze(), from)
+            let logits = groups.leave_out(g * scale.clone().unsqueeze(), from);
+            negative_log_likelihood(logits, from)
         };
         let terms: Vec<Tensor<1>> = blocks.map(block).collect();
         return Tensor::cat(terms, 0).sum() / count as f64;
@@ -43,7 +45,7 @@ pub(super) fn cross_entropy<const D: usize, const P: usize>(
             .each_ref()
             .map(|parameter| parameter.leaf.clone());
         let g = similarity(block.leaf.clone(), keys.leaf.clone(), inner);
-        let logits = g * scale.leaf.clone().unsqueeze();
+        let logits = groups.leave_out(g * scale.leaf.clone().unsqueeze(), from);
         let term = negative_log_likelihood(logits, from) / count as f64;
         values.push(term.clone().inner());
         let mut gradients = term.backward();

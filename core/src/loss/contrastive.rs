@@ -4,10 +4,11 @@ use std::num::NonZeroUsize;
 
 use burn::tensor::Tensor;
 
+use super::groups::Groups;
 use super::likelihood::{Compared, negative_log_likelihood};
 
-/// How queries are compared with keys: the factor of the similarities, and how many queries are
-/// compared at once.
+/// How queries are compared with keys: the factor of the similarities, how many queries are compared at
+/// once, and which of them show the same image.
 ///
 /// The logits of a batch of `b` take `b^2` numbers, several times over for the gradient. In blocks
 /// of `rows` queries they take `rows * b`; value and gradient are the same up to rounding.
@@ -15,11 +16,16 @@ use super::likelihood::{Compared, negative_log_likelihood};
 pub struct Contrast {
     scale: Tensor<1>,
     rows: Option<NonZeroUsize>,
+    groups: Groups,
 }
 
 impl From<Tensor<1>> for Contrast {
     fn from(scale: Tensor<1>) -> Self {
-        Self { scale, rows: None }
+        Self {
+            scale,
+            rows: None,
+            groups: Groups::default(),
+        }
     }
 }
 
@@ -31,6 +37,12 @@ impl Contrast {
         Self { rows, ..self }
     }
 
+    /// Leaves out the negatives that show the same image as their query.
+    #[must_use]
+    pub fn within(self, groups: Groups) -> Self {
+        Self { groups, ..self }
+    }
+
     /// Returns the factor of the similarities, `[1]`.
     #[must_use]
     pub fn scale(&self) -> Tensor<1> {
@@ -38,7 +50,8 @@ impl Contrast {
     }
 
     /// Computes the mean over queries of `-log softmax(scale * g)[i, i]`, where
-    /// `g = similarity(queries, keys, parameters)`: key `i` belongs to query `i`.
+    /// `g = similarity(queries, keys, parameters)`: key `i` belongs to query `i`. Keys of the same group
+    /// as a query are left out of its softmax, except for its own.
     ///
     /// # Shapes
     /// queries and keys `[.., b, d]`, similarities of `n` queries `[n, b]`; `-> [1]`
@@ -50,7 +63,12 @@ impl Contrast {
         let count = compared.queries.dims()[D - 2];
         #[cfg(feature = "autodiff")]
         if let Some(rows) = self.rows.filter(|_| self.is_cut(count)) {
-            return super::blocks::cross_entropy(&self.scale, rows.get(), compared, similarity);
+            return super::blocks::cross_entropy(
+                (&self.scale, &self.groups),
+                rows.get(),
+                compared,
+                similarity,
+            );
         }
         let Compared {
             queries,
@@ -58,7 +76,8 @@ impl Contrast {
             parameters,
         } = compared;
         let g = similarity(queries.clone(), keys.clone(), parameters.map(Tensor::clone));
-        negative_log_likelihood(g * self.scale().unsqueeze(), 0) / count as f64
+        let logits = self.groups.leave_out(g * self.scale().unsqueeze(), 0);
+        negative_log_likelihood(logits, 0) / count as f64
     }
 
     /// Returns whether this number of queries is compared in several blocks.
@@ -80,7 +99,8 @@ impl Contrast {
         let count = x.dims()[0];
         if !self.is_cut(count) {
             let g = similarity(x.clone(), y.clone(), parameters.map(Tensor::clone));
-            let logits = g * self.scale().unsqueeze();
+            // Which pairs are left out is the same in both directions.
+            let logits = self.groups.leave_out(g * self.scale().unsqueeze(), 0);
             let one_way = |logits| negative_log_likelihood(logits, 0);
             let sum = one_way(logits.clone()) + one_way(logits.transpose());
             return sum / (2 * count) as f64;

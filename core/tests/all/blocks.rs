@@ -1,12 +1,13 @@
-//! Contrastive terms in blocks: value and gradients of every method are those of the whole batch.
+//! Contrastive terms in blocks: value and gradients of every method are those of the whole batch. And in
+//! groups: samples that show the same image are no negatives.
 
 use std::num::NonZeroUsize;
 
 use burn::tensor::{DType, Device, Distribution, Tensor};
 use espalier_core::geometry::{AngleFormula, DistanceReduction, lorentz};
 use espalier_core::loss::{
-    Contrast, HycoclipPoints, HycoclipWeights, ImageApex, Lineages, LossTerms, RcmeWeights, atmg,
-    clip, hycoclip, meru, phyclip, rcme,
+    Contrast, Groups, HycoclipPoints, HycoclipWeights, ImageApex, Lineages, LossTerms, RcmeWeights,
+    atmg, clip, hycoclip, meru, phyclip, rcme,
 };
 use espalier_core::math::normalize;
 use espalier_fixtures::{close, values};
@@ -14,6 +15,9 @@ use espalier_fixtures::{close, values};
 /// Samples, not a multiple of any size of a block below.
 const SAMPLES: usize = 7;
 const WIDTH: usize = 6;
+
+/// Images of the samples where some show the same one.
+const SHARED: [u32; SAMPLES] = [0, 1, 0, 2, 3, 3, 0];
 
 /// The inputs of a loss: features of four roles `[4 b, d]`, a curvature and a scale, all learned.
 struct Inputs {
@@ -107,13 +111,17 @@ const LOSSES: [(&str, Loss); 6] = [
     }),
 ];
 
+fn contrastive_term(terms: &LossTerms) -> Vec<f64> {
+    let term = terms.named.iter().find(|(name, _)| *name == "contrastive");
+    values(term.unwrap().1.clone())
+}
+
 /// Returns the loss, its contrastive term, and the gradients by features, curvature and scale.
-fn value_and_gradients(loss: Loss, rows: Option<NonZeroUsize>) -> Vec<f64> {
+fn value_and_gradients(loss: Loss, rows: Option<NonZeroUsize>, groups: &Groups) -> Vec<f64> {
     let inputs = Inputs::draw(&Device::flex().autodiff());
     let contrast = Contrast::from(inputs.scale.clone()).in_blocks(rows);
-    let terms = loss(&inputs, contrast);
-    let contrastive = terms.named.iter().find(|(name, _)| *name == "contrastive");
-    let mut all = values(contrastive.unwrap().1.clone());
+    let terms = loss(&inputs, contrast.within(groups.clone()));
+    let mut all = contrastive_term(&terms);
     all.extend(values(terms.total.clone().inner()));
     let gradients = terms.total.backward();
     all.extend(values(inputs.features.grad(&gradients).unwrap()));
@@ -130,18 +138,60 @@ fn value_and_gradients(loss: Loss, rows: Option<NonZeroUsize>) -> Vec<f64> {
 
 #[test]
 fn blocks_of_any_size_give_the_values_and_gradients_of_the_whole() {
-    for (name, loss) in LOSSES {
-        let whole = value_and_gradients(loss, None);
-        assert!(whole.iter().any(|v| v.abs() > 0.1), "{name}: {whole:?}");
-        for rows in [1, 2, 3, 6, 7, 100] {
-            println!("{name}, {rows} rows");
-            close(
-                &value_and_gradients(loss, NonZeroUsize::new(rows)),
-                &whole,
-                1e-12,
-            );
+    for groups in [Groups::default(), Groups::new(&SHARED)] {
+        for (name, loss) in LOSSES {
+            let whole = value_and_gradients(loss, None, &groups);
+            assert!(whole.iter().any(|v| v.abs() > 0.1), "{name}: {whole:?}");
+            for rows in [1, 2, 3, 6, 7, 100] {
+                println!("{name}, {rows} rows, {groups:?}");
+                close(
+                    &value_and_gradients(loss, NonZeroUsize::new(rows), &groups),
+                    &whole,
+                    1e-12,
+                );
+            }
         }
     }
+}
+
+#[test]
+fn samples_with_the_same_image_are_no_negatives() {
+    let inputs = Inputs::draw(&Device::flex().autodiff());
+    for (name, loss) in LOSSES {
+        let term = |groups: Groups| {
+            let contrast = Contrast::from(inputs.scale.clone()).within(groups);
+            contrastive_term(&loss(&inputs, contrast))[0]
+        };
+        let every_sample_alone: Vec<u32> = (0..SAMPLES as u32).collect();
+        let all = term(Groups::default());
+        assert_eq!(term(Groups::new(&every_sample_alone)), all, "{name}");
+        // A softmax over fewer keys gives a larger share to the right one.
+        assert!(term(Groups::new(&SHARED)) < all, "{name}");
+        // All negatives are left out.
+        assert_eq!(term(Groups::new(&[4; SAMPLES])), 0.0, "{name}");
+    }
+}
+
+#[test]
+fn a_softmax_without_the_captions_of_the_same_image_is_that_of_the_others() {
+    let device = Device::flex();
+    let unit = |angle: f64| [angle.cos(), angle.sin()];
+    let points = |angles: [f64; 3]| Tensor::<2>::from_data(angles.map(unit), (&device, DType::F64));
+    let (images, texts) = ([0.1, 0.9, 0.1], [0.3, 0.8, 1.7]);
+    let scale = Tensor::<1>::from_data([3.0], (&device, DType::F64));
+    let contrast = Contrast::from(scale).within(Groups::new(&[7, 2, 7]));
+    let found = clip(points(images), points(texts), contrast);
+    let logit = |i: usize, j: usize| 3.0 * f64::cos(images[i] - texts[j]);
+    let one_way = |logit: &dyn Fn(usize, usize) -> f64| {
+        let keys = [&[0, 1][..], &[0, 1, 2], &[1, 2]];
+        let terms = (0..3).map(|query| {
+            let sum: f64 = keys[query].iter().map(|key| logit(query, *key).exp()).sum();
+            sum.ln() - logit(query, query)
+        });
+        terms.sum::<f64>() / 3.0
+    };
+    let expected = (one_way(&logit) + one_way(&|i, j| logit(j, i))) / 2.0;
+    close(&values(found.total), &[expected], 1e-12);
 }
 
 #[test]
