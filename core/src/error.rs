@@ -73,6 +73,15 @@ pub enum CoreError {
         reason: String,
     },
 
+    /// A vocabulary of statements with an error.
+    #[error("vocabulary of statements{}: {reason}", in_line(*line))]
+    Statements {
+        /// Line, counted from 1; 0 when the error concerns the file as a whole.
+        line: usize,
+        /// What is wrong.
+        reason: String,
+    },
+
     /// A bundle whose manifest or files are not valid.
     #[error("bundle, {file}: {reason}")]
     Bundle {

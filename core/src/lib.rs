@@ -76,6 +76,7 @@ pub mod nn;
 pub mod ops;
 pub mod project;
 pub mod shown;
+pub mod statements;
 pub mod taxonomy;
 pub mod weights;
 pub mod words;

@@ -1,0 +1,163 @@
+//! The TSV format of a vocabulary.
+//!
+//! ```text
+//! role     id     above   excludes  name                  link  node       words
+//! subject  person                   person|people|people                   person|someone
+//! subject  man    person            man                                    man|guy
+//! place    beach                    a beach               on               beach|seaside
+//! thing    ball                     ball                  with  n02778669  ball
+//! ```
+//!
+//! Columns are separated by tabs, entries of a list by `|`. `above` and `excludes` name parts of the same role;
+//! those above a part stand on lines before it, so that there is no circle. `name` is a noun for subjects and
+//! things (singular, and where they do not follow the rules plural and the form for an unknown number), an -ing
+//! form for doings, and a noun with its article for places; a part without a name is never said. `link` is the
+//! preposition before a thing or a place. `node` is an id of a taxonomy. `words` are what captions say for the
+//! part; plurals and forms of verbs are found too.
+
+use std::collections::HashMap;
+
+use super::english::Name;
+use super::part::{Part, PartIx, Role};
+use crate::error::{CoreError, Result};
+
+const COLUMNS: [&str; 8] = [
+    "role", "id", "above", "excludes", "name", "link", "node", "words",
+];
+/// Most parts of a vocabulary.
+const MAX_PARTS: usize = 10_000;
+/// Longest line in bytes.
+const MAX_LINE: usize = 1 << 16;
+
+fn fail<T>(line: usize, reason: impl Into<String>) -> Result<T> {
+    Err(CoreError::Statements {
+        line,
+        reason: reason.into(),
+    })
+}
+
+fn list(field: &str) -> impl Iterator<Item = &str> {
+    field
+        .split('|')
+        .map(str::trim)
+        .filter(|entry| !entry.is_empty())
+}
+
+/// Reads the parts of a vocabulary.
+pub(super) fn read(text: &str) -> Result<Vec<Part>> {
+    let mut lines = (1..).zip(text.lines());
+    let header = lines.next().map_or("", |(_, line)| line);
+    if !header.split('\t').map(str::trim).eq(COLUMNS) {
+        let expected = COLUMNS.join("<tab>");
+        return fail(
+            1,
+            format!("expected the header `{expected}`, found `{header}`"),
+        );
+    }
+    let rows: Vec<(usize, &str)> = lines.filter(|(_, line)| !line.trim().is_empty()).collect();
+    if rows.is_empty() {
+        return fail(0, "expected at least one part, found none");
+    }
+    let mut parts: Vec<Part> = Vec::with_capacity(rows.len().min(MAX_PARTS));
+    let mut known: HashMap<&str, PartIx> = HashMap::new();
+    let mut excluded: Vec<(usize, PartIx, &str)> = Vec::new();
+    for (line, row) in rows {
+        if parts.len() == MAX_PARTS || row.len() > MAX_LINE {
+            let most = format!("at most {MAX_PARTS} parts and lines of {MAX_LINE} bytes");
+            return fail(line, format!("expected {most}, found more"));
+        }
+        let fields: Vec<&str> = row.split('\t').map(str::trim).collect();
+        let [role, id, above, excludes, name, link, node, words] = fields[..] else {
+            let (expected, found) = (COLUMNS.len(), fields.len());
+            return fail(line, format!("expected {expected} columns, found {found}"));
+        };
+        let Some(role) = Role::named(role) else {
+            let names = Role::ALL.map(Role::name).join(", ");
+            return fail(line, format!("expected a role ({names}), found `{role}`"));
+        };
+        if id.is_empty() {
+            return fail(line, "expected an id, found none");
+        }
+        let mut general = Vec::new();
+        for parent in list(above) {
+            match known
+                .get(parent)
+                .filter(|ix| parts[ix.index()].role == role)
+            {
+                Some(ix) if !general.contains(ix) => general.push(*ix),
+                Some(_) => return fail(line, format!("`{id}` is below `{parent}` twice")),
+                None => {
+                    let role = role.name();
+                    let reason = format!(
+                        "`{id}` is below `{parent}`; expected a {role} on a line before it, found none"
+                    );
+                    return fail(line, reason);
+                }
+            }
+        }
+        let ix = PartIx::at(parts.len());
+        if known.insert(id, ix).is_some() {
+            return fail(line, format!("`{id}` has a line already"));
+        }
+        excluded.extend(list(excludes).map(|other| (line, ix, other)));
+        parts.push(Part {
+            id: id.to_owned(),
+            role,
+            above: general,
+            excludes: Vec::new(),
+            name: Name::parse(name),
+            link: link.to_owned(),
+            node: Some(node)
+                .filter(|node| !node.is_empty())
+                .map(str::to_owned),
+            words: list(words).map(str::to_owned).collect(),
+        });
+    }
+    for (line, ix, id) in excluded {
+        let other = known.get(id).copied();
+        let other = other
+            .filter(|other| *other != ix && parts[other.index()].role == parts[ix.index()].role);
+        let Some(other) = other else {
+            let (own, role) = (&parts[ix.index()].id, parts[ix.index()].role.name());
+            return fail(
+                line,
+                format!("`{own}` excludes `{id}`; expected another {role}, found none"),
+            );
+        };
+        // Said on one of the two lines, it holds both ways.
+        for (one, excluded) in [(ix, other), (other, ix)] {
+            let excludes = &mut parts[one.index()].excludes;
+            if !excludes.contains(&excluded) {
+                excludes.push(excluded);
+            }
+        }
+    }
+    Ok(parts)
+}
+
+/// Writes parts in the format that [`read`] reads.
+pub(super) fn write(parts: &[Part]) -> String {
+    let mut text = COLUMNS.join("\t") + "\n";
+    let ids = |list: &[PartIx]| {
+        let ids: Vec<&str> = list
+            .iter()
+            .map(|ix| parts[ix.index()].id.as_str())
+            .collect();
+        ids.join("|")
+    };
+    for part in parts {
+        let fields = [
+            part.role.name().to_owned(),
+            part.id.clone(),
+            ids(&part.above),
+            ids(&part.excludes),
+            part.name.as_ref().map(Name::write).unwrap_or_default(),
+            part.link.clone(),
+            part.node.clone().unwrap_or_default(),
+            part.words.join("|"),
+        ];
+        text.push_str(&fields.join("\t"));
+        text.push('\n');
+    }
+    text
+}

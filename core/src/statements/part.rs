@@ -1,0 +1,89 @@
+//! The parts of statements.
+
+use serde::{Deserialize, Serialize};
+
+use super::english::Name;
+
+/// What a part says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// Who or what: a person or an animal.
+    Subject,
+    /// Doing what.
+    Doing,
+    /// With what.
+    Thing,
+    /// Where.
+    Place,
+}
+
+impl Role {
+    /// All roles, in the order in which a sentence says them.
+    pub const ALL: [Self; 4] = [Self::Subject, Self::Doing, Self::Thing, Self::Place];
+
+    /// Returns the name in files and results.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Subject => "subject",
+            Self::Doing => "doing",
+            Self::Thing => "thing",
+            Self::Place => "place",
+        }
+    }
+
+    pub(super) fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|role| role.name() == name)
+    }
+
+    pub(super) fn is_said_by_verbs(self) -> bool {
+        self == Self::Doing
+    }
+}
+
+/// Index of a part in its vocabulary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PartIx(u16);
+
+impl PartIx {
+    pub(super) fn at(index: usize) -> Self {
+        // A vocabulary has far fewer parts.
+        Self(u16::try_from(index).unwrap_or(u16::MAX))
+    }
+
+    /// Returns the index.
+    #[must_use]
+    pub fn index(self) -> usize {
+        usize::from(self.0)
+    }
+}
+
+/// A part of statements.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Its id, unique in the vocabulary.
+    pub id: String,
+    /// What it says.
+    pub role: Role,
+    /// Parts that are more general, without those above them.
+    pub above: Vec<PartIx>,
+    /// Parts that cannot be true of the same photo, nor can those below them.
+    pub excludes: Vec<PartIx>,
+    /// How it is said; a part without a name is never said.
+    pub(super) name: Option<Name>,
+    /// Preposition before it.
+    pub link: String,
+    /// Id of the node of a taxonomy that means the same.
+    pub node: Option<String>,
+    /// Words and phrases of captions that mention it.
+    pub words: Vec<String>,
+}
+
+impl Part {
+    /// Returns whether it can be said.
+    #[must_use]
+    pub fn is_sayable(&self) -> bool {
+        self.name.is_some()
+    }
+}
