@@ -73,6 +73,7 @@ heat_map = _function("heat-map")
 two_subjects = _function("two-subjects")
 ordering = _function("ordering")
 retrieval = _function("retrieval")
+captions = _function("captions")
 hierarcaps = _function("hierarcaps")
 hyperlex = _function("hyperlex")
 words = _function("words")
@@ -89,6 +90,7 @@ factors = _function("factors")
 
 __all__ = [
     "breeds",
+    "captions",
     "detection",
     "evaluate",
     "factors",

@@ -37,6 +37,9 @@ pub use trainable::Trainable;
 pub enum DatasetKind {
     /// Image-text-box shards.
     Grit,
+    /// Images with captions and no boxes: Karpathy's or COCO's captions JSON, tables, text files beside
+    /// images, shards.
+    Captions,
     /// Chains of captions with contradictory captions, CSV.
     Hierarcaps,
     /// Images or texts with a node of a taxonomy.
@@ -95,6 +98,9 @@ pub struct DatasetConfig {
     pub tiers: usize,
     /// How the text of a rank is built from names.
     pub rank_text: RankText,
+    /// Vocabulary of the chains that are made from captions; the shipped one if unset.
+    #[serde(default)]
+    pub statements: Option<PathBuf>,
     /// Tier of HierarCaps that is skipped, 1 to 4; 0 for none.
     pub drop_tier: usize,
     /// Maximum number of boxes with the same label in other images that each box is paired with

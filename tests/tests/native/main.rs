@@ -10,6 +10,7 @@ mod receipts;
 mod taught;
 
 // Training: every method, on any data, and the same after an interruption.
+mod captions;
 mod data;
 mod every_method;
 mod interrupted;

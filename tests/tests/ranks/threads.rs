@@ -52,15 +52,10 @@ fn train(
         run::folder(logs, name, resume.is_some()).unwrap();
     }
     ranks.barrier();
-    let validation = (!config.dataset.val_data.is_empty()).then(|| {
-        let mut of_validation = config.clone();
-        of_validation.dataset.data = config.dataset.val_data.clone();
-        Source::open(&of_validation).unwrap()
-    });
     let run = Run {
         source: Source::open(config).unwrap(),
         config: config.clone(),
-        validation,
+        validation: Source::of_validation(config).unwrap(),
         folder: logs.join(name),
         device: Device::flex(),
         encoder_threads: 1,

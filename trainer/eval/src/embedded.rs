@@ -18,6 +18,9 @@ pub struct ImageMetadata {
     pub keys: Vec<String>,
     /// Captions.
     pub captions: Vec<String>,
+    /// Further captions of each image.
+    #[serde(default)]
+    pub more_captions: Vec<Vec<String>>,
     /// Labels.
     pub labels: Vec<Option<String>>,
     /// Records that could not be read.

@@ -412,6 +412,7 @@ impl<'a> Embedder<'a> {
             })?);
             about.keys.extend(batch.keys);
             about.captions.extend(batch.captions);
+            about.more_captions.extend(batch.more_captions);
             about.labels.extend(batch.labels);
         }
         about.counts = set.counts().clone();

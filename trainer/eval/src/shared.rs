@@ -46,6 +46,7 @@ pub fn all_metadata(ranks: &dyn Collective, own: ImageMetadata) -> anyhow::Resul
         let part: ImageMetadata = serde_json::from_slice(&bytes)?;
         all.keys.extend(part.keys);
         all.captions.extend(part.captions);
+        all.more_captions.extend(part.more_captions);
         all.labels.extend(part.labels);
         all.counts.merge(&part.counts);
     }

@@ -119,6 +119,7 @@ fn random_batch(architecture: &DualConfig, samples: usize) -> Batch {
         order: None,
         nouns: None,
         anchors: None,
+        shards: vec![0; samples],
         keys: (0..samples).map(|i| i.to_string()).collect(),
         synsets: vec![None; samples],
         position_after: Position::default().into(),

@@ -23,6 +23,9 @@ pub enum DataCommand {
 pub enum AuditDataset {
     /// Image-text-box shards: parquet, img2dataset tars, prepared tars.
     Grit,
+    /// Images with captions and no boxes: Karpathy's or COCO's captions JSON, tables, text files beside
+    /// images, shards.
+    Captions,
     /// Coloured shapes generated on the fly; takes no path.
     Synthetic,
 }

@@ -4,18 +4,19 @@ mod bench_table;
 mod tables;
 
 use std::io::{IsTerminal, Write, stderr};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use bench_table::bench_table;
 use espalier_checkpoints::model_file::MERGES;
 use espalier_data::Needs;
+use espalier_data::formats::captions;
 use espalier_data::records::source::Dataset;
 use espalier_data::tools::audit::audit as read_all;
 use espalier_data::tools::bench::Bench;
 use espalier_data::tools::prepare::prepare as write_all;
-use espalier_data::{BatchSpec, DataError, Grit, Synthetic};
+use espalier_data::{BatchSpec, DataError, Grit, Splits, Synthetic};
 use espalier_io::storage::set_cache;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use tables::{audit_table, grouped, prepare_table};
@@ -33,8 +34,9 @@ const SYNTHETIC: (u64, u32) = (4096, 64);
 /// If the dataset cannot be opened; broken records are counted, not an error.
 pub fn audit(args: &AuditArgs) -> anyhow::Result<()> {
     set_cache(args.data_cache.folder.as_deref(), args.data_cache.gib);
-    let dataset: Box<dyn Dataset> = match args.dataset {
-        AuditDataset::Grit => Box::new(Grit::open(&args.paths)?),
+    let dataset: Arc<dyn Dataset> = match args.dataset {
+        AuditDataset::Grit => Arc::new(Grit::open(&args.paths)?),
+        AuditDataset::Captions => captions::open(&args.paths, Splits::ALL)?,
         AuditDataset::Synthetic => {
             if let Some(path) = args.paths.first() {
                 return Err(DataError::Setting {
@@ -44,7 +46,7 @@ pub fn audit(args: &AuditArgs) -> anyhow::Result<()> {
                 }
                 .into());
             }
-            Box::new(Synthetic::new(SYNTHETIC.0, SYNTHETIC.1, 0))
+            Arc::new(Synthetic::new(SYNTHETIC.0, SYNTHETIC.1, 0))
         }
     };
     let progress = Progress::new("audit", dataset.records());

@@ -39,6 +39,7 @@ use resume::{Difference, Previous, check_changes, differences, resume_checkpoint
 fn free_name(args: &FitArgs, config: &TrainConfig) -> String {
     let kind = match config.dataset.kind {
         DatasetKind::Grit => "grit",
+        DatasetKind::Captions => "captions",
         DatasetKind::Hierarcaps => "hierarcaps",
         DatasetKind::Taxonomy => "taxonomy",
         DatasetKind::Parts => "parts",
@@ -60,17 +61,6 @@ fn check_deterministic(config: &TrainConfig, backend: Backend) -> anyhow::Result
         )));
     }
     Ok(())
-}
-
-/// Opens the validation data, if there is any.
-fn validation(config: &TrainConfig) -> anyhow::Result<Option<Source>> {
-    if config.dataset.val_data.is_empty() {
-        return Ok(None);
-    }
-    let mut config = config.clone();
-    config.dataset.data = config.dataset.val_data.clone();
-    config.dataset.weights.clear();
-    Source::open(&config).map(Some)
 }
 
 /// Prints where the run is and its last values as JSON.
@@ -125,7 +115,7 @@ fn prepare(args: &FitArgs, ranks: &dyn Collective) -> anyhow::Result<Prepared> {
     let source = Source::open(&config)?;
     check_labels(source.data.as_ref(), &source.taxonomy, &config)?;
     Ok(Prepared {
-        validation: validation(&config)?,
+        validation: Source::of_validation(&config)?,
         config,
         source,
         device,

@@ -4,7 +4,7 @@ use burn::tensor::module::avg_pool2d;
 use burn::tensor::ops::AvgPoolOptions;
 use burn::tensor::{Bool, Device, Int, Tensor, TensorData};
 use espalier_core::input::TokenBatch;
-use espalier_core::loss::Relations;
+use espalier_core::loss::{Groups, Relations};
 use espalier_core::model::Tokens;
 use espalier_data::batches::anchors::Anchors;
 use espalier_data::batches::distill::DistillBatch;
@@ -41,6 +41,8 @@ pub struct StepInputs {
     pub images: ImageTensor,
     /// The same number of box crops, or their features.
     pub box_images: Option<ImageTensor>,
+    /// Which samples show the same image.
+    pub same_images: Groups,
     /// Captions.
     pub captions: Tokens,
     /// Phrases of the boxes.
@@ -232,6 +234,9 @@ impl StepInputs {
         Self {
             images: of_samples(&batch.images),
             box_images: batch.box_images.as_ref().map(of_samples),
+            same_images: batch
+                .same_images()
+                .map_or_else(Groups::default, |groups| Groups::new(&groups)),
             captions: Tokens::new(&batch.captions, device),
             phrases: batch.phrases.as_ref().map(|p| Tokens::new(p, device)),
             chains: batch.chains.as_ref().map(|chains| ChainInputs {

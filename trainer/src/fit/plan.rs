@@ -15,8 +15,7 @@ use super::method::Method;
 use super::micro_batch::MicroBatching;
 use super::source::Source;
 use super::step::{Learner, StepReport};
-use crate::config::TrainConfig;
-use crate::config::Trainable;
+use crate::config::{DatasetKind, TrainConfig, Trainable};
 
 /// Number of threads of a deterministic run, over all its processes. It is fixed, so that the result
 /// does not depend on the number of cores; one process gives the same bits as two.
@@ -87,6 +86,7 @@ impl Run {
         BatchSpec {
             needs: self.config.train.method.needs(&self.config.loss),
             lineages: self.source.lineages.clone(),
+            caption_chains: self.source.caption_chains.clone(),
             cross_image: d.cross_image,
             augment: Some(RandomCrop {
                 scale: (d.crop_scale[0], d.crop_scale[1]),
@@ -96,6 +96,7 @@ impl Run {
             corruption: d.corrupt_prob,
             white_pad: d.white_pad,
             min_box_px: d.min_box_px.unwrap_or_else(|| default_min_box_px(size)),
+            phrases_as_boxes: d.kind == DatasetKind::Captions,
             seed: t.seed,
             workers: if d.workers == 0 {
                 self.cores

@@ -1,14 +1,17 @@
 //! Inputs of a run, opened once: data, taxonomy and chains of texts.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use espalier_core::statements::Vocabulary;
 use espalier_core::taxonomy::Taxonomy;
 use espalier_data::Needs;
 use espalier_data::formats::registry::{self, Need};
-use espalier_data::formats::{open, synthetic};
+use espalier_data::formats::{captions, open, synthetic};
+use espalier_data::records::caption_chains::CaptionChains;
 use espalier_data::records::lineage::Lineages;
-use espalier_data::{Dataset, Grit, Hierarcaps, Labels, Mixture, Synthetic};
+use espalier_data::{Dataset, Grit, Hierarcaps, Labels, Mixture, Splits, Synthetic};
+use espalier_io::disk::read;
 use espalier_io::exit::usage;
 
 use crate::config::{DatasetKind, TrainConfig};
@@ -21,6 +24,8 @@ pub struct Source {
     pub taxonomy: Taxonomy,
     /// Chains of the labels, for methods that need chains when the records have none.
     pub lineages: Option<Arc<Lineages>>,
+    /// Chains of captions, for methods that need chains on images with captions.
+    pub caption_chains: Option<Arc<CaptionChains>>,
 }
 
 /// Reads the taxonomy of a configuration.
@@ -35,6 +40,16 @@ pub fn taxonomy(config: &TrainConfig) -> anyhow::Result<Taxonomy> {
     }
 }
 
+/// Reads a vocabulary of statements; the shipped one if no file is named.
+fn statements(file: Option<&Path>) -> anyhow::Result<Vocabulary> {
+    let Some(file) = file else {
+        return Ok(Vocabulary::everyday()?);
+    };
+    let shown = file.display();
+    let text = read::text(file).map_err(|e| usage(format!("dataset.statements {shown}: {e}")))?;
+    Vocabulary::from_tsv(&text).map_err(|e| usage(format!("dataset.statements {shown}: {e}")))
+}
+
 /// Returns whether the records are texts only.
 fn is_text_only(config: &TrainConfig) -> bool {
     let d = &config.dataset;
@@ -44,6 +59,16 @@ fn is_text_only(config: &TrainConfig) -> bool {
 
 /// Rejects a method if this kind of data does not meet its needs.
 fn check_data(config: &TrainConfig, needs: Needs) -> anyhow::Result<()> {
+    let method = config.train.method.name();
+    if config.dataset.kind == DatasetKind::Captions {
+        return match needs {
+            Needs::Parts => Err(usage(format!(
+                "--method {method} needs boxes and where they are, but --dataset captions has only images \
+                 and captions; every other method can be trained on these"
+            ))),
+            _ => Ok(()),
+        };
+    }
     let expected = match needs {
         Needs::Chains => return Ok(()),
         Needs::Captions => "images with captions",
@@ -52,9 +77,8 @@ fn check_data(config: &TrainConfig, needs: Needs) -> anyhow::Result<()> {
     };
     if is_text_only(config) {
         return Err(usage(format!(
-            "--method {} needs {expected}, but the data contains only texts; the methods for \
-             chains of texts are re, ec and rcme",
-            config.train.method.name()
+            "--method {method} needs {expected}, but the data contains only texts; the methods for \
+             chains of texts are re, ec and rcme"
         )));
     }
     Ok(())
@@ -67,12 +91,32 @@ impl Source {
     /// Bad usage when the method cannot use such data, [`espalier_data::DataError`] or a taxonomy
     /// error naming what is wrong with which file.
     pub fn open(config: &TrainConfig) -> anyhow::Result<Self> {
+        Self::open_splits(config, Splits::TRAINING)
+    }
+
+    /// Opens the validation data of a configuration, if it names any.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn of_validation(config: &TrainConfig) -> anyhow::Result<Option<Self>> {
+        if config.dataset.val_data.is_empty() {
+            return Ok(None);
+        }
+        let mut config = config.clone();
+        config.dataset.data = std::mem::take(&mut config.dataset.val_data);
+        config.dataset.weights.clear();
+        Self::open_splits(&config, Splits::VALIDATION).map(Some)
+    }
+
+    fn open_splits(config: &TrainConfig, splits: Splits<'_>) -> anyhow::Result<Self> {
         let d = &config.dataset;
         let method = config.train.method.build(&config.loss);
         let needs = config.train.method.needs(&config.loss);
         check_data(config, needs)?;
         let taxonomy = taxonomy(config)?;
-        let needs_lineages = needs == Needs::Chains && d.kind != DatasetKind::Hierarcaps;
+        let of_captions = needs == Needs::Chains && d.kind == DatasetKind::Captions;
+        let needs_lineages =
+            needs == Needs::Chains && d.kind != DatasetKind::Hierarcaps && !of_captions;
         let lineages = if needs_lineages {
             let (tiers, text) = (d.tiers, d.rank_text);
             let lineages = Lineages::new(taxonomy.clone(), tiers, text, method.negatives())?;
@@ -80,7 +124,8 @@ impl Source {
         } else {
             None
         };
-        let open_dataset = |paths: &[PathBuf]| dataset(config, paths, lineages.as_deref());
+        let open_dataset =
+            |paths: &[PathBuf]| dataset(config, (paths, splits), lineages.as_deref());
         let data = if d.weights.is_empty() {
             open_dataset(&d.data)?
         } else {
@@ -89,10 +134,17 @@ impl Source {
                 .map(|(path, weight)| Ok((open_dataset(std::slice::from_ref(path))?, *weight)));
             Arc::new(Mixture::new(sources.collect::<anyhow::Result<_>>()?))
         };
+        let caption_chains = if of_captions {
+            let vocabulary = Arc::new(statements(d.statements.as_deref())?);
+            Some(Arc::new(CaptionChains::new(vocabulary, method.negatives())))
+        } else {
+            None
+        };
         Ok(Self {
             data,
             taxonomy,
             lineages,
+            caption_chains,
         })
     }
 }
@@ -100,7 +152,7 @@ impl Source {
 /// Returns the dataset of some paths.
 fn dataset(
     config: &TrainConfig,
-    paths: &[PathBuf],
+    (paths, splits): (&[PathBuf], Splits<'_>),
     lineages: Option<&Lineages>,
 ) -> anyhow::Result<Arc<dyn Dataset>> {
     let d = &config.dataset;
@@ -109,6 +161,7 @@ fn dataset(
             Arc::new(Labels::new(file.display().to_string(), lineages.labels()))
         }
         (DatasetKind::Taxonomy, ..) => registry::open(paths, Need::Labels)?,
+        (DatasetKind::Captions, ..) => captions::open(paths, splits)?,
         (DatasetKind::Grit, ..) => Arc::new(Grit::open(paths)?),
         (DatasetKind::Hierarcaps, ..) => Arc::new(Hierarcaps::open(paths, d.drop_tier)?),
         (DatasetKind::Parts, ..) => registry::open(paths, Need::Boxes)?,

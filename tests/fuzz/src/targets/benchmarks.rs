@@ -8,7 +8,7 @@ use espalier_trainer::data::benchmarks::hyperlex::Hyperlex;
 use espalier_trainer::data::benchmarks::sugar_crepe::SugarCrepe;
 use espalier_trainer::data::benchmarks::vl_checklist::VlChecklist;
 use espalier_trainer::data::formats::{coco_boxes, inat, metadata_csv, splits};
-use espalier_trainer::data::{Captioned, Coverage, Hierarcaps, HierarcapsTest, OpenImages};
+use espalier_trainer::data::{Captioned, Coverage, Hierarcaps, HierarcapsTest, OpenImages, Splits};
 
 use crate::input_files::InputFiles;
 use crate::records::check;
@@ -17,8 +17,9 @@ use crate::records::check;
 const PHOTO: &[u8] = b"not decoded";
 
 /// Names of the input in a folder for each format.
-const NAMES: [&str; 22] = [
+const NAMES: [&str; 23] = [
     "captioned/captions.json",
+    "captions_table/captions.csv",
     "chils/living17.json",
     "hierarcaps/hierarcaps_test.csv",
     "hierarcaps/hierarcaps_test.csv.gz",
@@ -43,8 +44,9 @@ const NAMES: [&str; 22] = [
 ];
 
 /// Files beside the input.
-const OTHERS: [(&str, &[u8]); 17] = [
+const OTHERS: [(&str, &[u8]); 18] = [
     ("captioned/1.jpg", PHOTO),
+    ("captions_table/1.jpg", PHOTO),
     ("hierarcaps/COCO_val2014_000000000001.jpg", PHOTO),
     ("sugar_crepe/1.jpg", PHOTO),
     (
@@ -106,6 +108,8 @@ thread_local! {
 pub fn run(input: &[u8]) {
     FILES.with(|files| {
         files.write(input);
+        // Lines of JSON or columns.
+        captioned(&files.path("captions_table/captions.csv"));
         if input.trim_ascii_start().starts_with(b"{") || input.trim_ascii_start().starts_with(b"[")
         {
             json(files);
@@ -115,17 +119,20 @@ pub fn run(input: &[u8]) {
     });
 }
 
+fn captioned(file: &Path) {
+    let Ok(data) = Captioned::open(file, None, Splits(&["test"])) else {
+        return;
+    };
+    assert_eq!(data.names.len(), data.files.len());
+    assert_eq!(data.captions.len(), data.picture_of.len());
+    let images = data.names.len() as u32;
+    assert!(data.picture_of.iter().all(|picture| *picture < images));
+    check_counts(&data.coverage);
+    assert_eq!(data.into_images().count() as u32, images);
+}
+
 fn json(files: &InputFiles) {
-    if let Ok(data) = Captioned::open(&files.path("captioned/captions.json"), None, "test") {
-        assert_eq!(data.names.len(), data.files.len());
-        assert_eq!(data.captions.len(), data.picture_of.len());
-        assert!(
-            data.picture_of
-                .iter()
-                .all(|p| (*p as usize) < data.names.len())
-        );
-        check_counts(&data.coverage);
-    }
+    captioned(&files.path("captioned/captions.json"));
     if let Ok(classes) = TwoLevels::open(&files.path("chils/living17.json")) {
         let labels = classes.labels();
         for subclass in classes.below.values().flatten() {

@@ -8,7 +8,7 @@ mod documents;
 mod passes;
 mod reading;
 mod refused;
-mod shards;
+pub mod shards;
 mod shared;
 mod skipped;
 mod stops;

@@ -157,7 +157,7 @@ fn settings_that_make_no_sense_are_refused() {
     bench.write("captions.json", r#"{"images": [], "annotations": []}"#);
     let data = bench.text("captions.json");
     let said = refused(&eval(&["--task", "retrieval", "--data", &data]));
-    assert!(said.contains("no image of split"), "{said}");
+    assert!(said.contains("0 images and no caption"), "{said}");
     let said = refused(&eval(&["--task", "retrieval", "--data", &data, "--k", "0"]));
     assert!(said.contains("--k"), "{said}");
     let (model, out) = (model(), bench.text("e.safetensors"));

@@ -1,5 +1,6 @@
 //! Inputs of a training step.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use espalier_core::input::TokenBatch;
@@ -68,6 +69,8 @@ pub struct Batch {
     pub nouns: Option<NounBatch>,
     /// Target directions of the texts of nodes, where the loss needs them; the same at every step.
     pub anchors: Option<Arc<Anchors>>,
+    /// Shards of the records.
+    pub shards: Vec<u32>,
     /// Keys of the records.
     pub keys: Vec<String>,
     /// Label of the box of each sample; for samples without a chosen box, that of the first
@@ -77,4 +80,19 @@ pub struct Batch {
     pub position_after: Positions,
     /// Counts of records read for this batch and of those skipped.
     pub skipped: BrokenCounts,
+}
+
+impl Batch {
+    /// Returns the number of the first sample with the same image for each sample, `[b]`; `None` if no
+    /// image is there twice. Records of a shard with the same key have the same image.
+    #[must_use]
+    pub fn same_images(&self) -> Option<Vec<u32>> {
+        let mut first: HashMap<(u32, &str), u32> = HashMap::with_capacity(self.keys.len());
+        let keys = self.shards.iter().zip(&self.keys);
+        let groups: Vec<u32> = (0..)
+            .zip(keys)
+            .map(|(sample, (shard, key))| *first.entry((*shard, key)).or_insert(sample))
+            .collect();
+        (first.len() < groups.len()).then_some(groups)
+    }
 }

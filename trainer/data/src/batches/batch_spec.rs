@@ -8,6 +8,7 @@ use espalier_io::ranks::share;
 
 use crate::Needs;
 use crate::batches::feature_rows::FeatureRows;
+use crate::records::caption_chains::CaptionChains;
 use crate::records::error::{DataError, Result};
 use crate::records::lanes::lanes_of;
 use crate::records::lineage::Lineages;
@@ -26,6 +27,8 @@ pub struct BatchSpec {
     pub needs: Needs,
     /// Chains of texts of labels, for records with a label but without a chain of their own.
     pub lineages: Option<Arc<Lineages>>,
+    /// Makes chains of texts from captions, for records without a label.
+    pub caption_chains: Option<Arc<CaptionChains>>,
     /// Maximum number of boxes of other images with the same label that each box is paired with.
     pub cross_image: usize,
     /// Random crop of images and boxes; `None` uses the centre of each.
@@ -42,6 +45,9 @@ pub struct BatchSpec {
     /// image; see [`default_min_box_px`](crate::records::boxes::default_min_box_px). Crops of
     /// prepared shards were already selected.
     pub min_box_px: f64,
+    /// Whether a record without boxes gets one where the method needs it: the whole image with a noun
+    /// phrase of its caption.
+    pub phrases_as_boxes: bool,
     /// Seed of the order, the choice of boxes and the augmentation.
     pub seed: u64,
     /// Threads that decode, crop and tokenise; 0 counts as 1. Does not affect the batches.
@@ -73,12 +79,14 @@ impl BatchSpec {
             context,
             needs: Needs::Boxes,
             lineages: None,
+            caption_chains: None,
             cross_image: 1,
             augment: Some(RandomCrop::default()),
             mirror: false,
             corruption: 0.0,
             white_pad: true,
             min_box_px: crate::records::boxes::default_min_box_px(image_size),
+            phrases_as_boxes: false,
             seed: 0,
             workers: 2,
             prefetch: 2,

@@ -28,6 +28,7 @@ pub struct Outline {
     phrases: Option<TokenBatch>,
     /// Texts of a chain, and the tokens of all.
     chains: Option<(usize, TokenBatch)>,
+    shards: Vec<u32>,
     keys: Vec<String>,
     synsets: Vec<Option<String>>,
     position_after: Positions,
@@ -44,6 +45,7 @@ impl Outline {
             captions: batch.captions.clone(),
             phrases: batch.phrases.clone(),
             chains: chains.map(|chains| (chains.tiers, chains.texts.clone())),
+            shards: batch.shards.clone(),
             keys: batch.keys.clone(),
             synsets: batch.synsets.clone(),
             position_after: batch.position_after.clone(),
@@ -70,6 +72,7 @@ impl Outline {
             order: None,
             nouns: None,
             anchors: None,
+            shards: self.shards,
             keys: self.keys,
             synsets: self.synsets,
             position_after: self.position_after,
@@ -108,6 +111,7 @@ pub fn joined(lanes: Vec<Batch>, spec: &BatchSpec) -> Option<Batch> {
         if let (Some(all), Some(lane)) = (&mut all.phrases, &lane.phrases) {
             *all = all.followed_by(lane);
         }
+        all.shards.extend(lane.shards);
         all.keys.extend(lane.keys);
         all.synsets.extend(lane.synsets);
         all.skipped.merge(&lane.skipped);
@@ -187,7 +191,8 @@ mod tests {
             captions: tokens(50, &[1]),
             phrases: None,
             chains: Some((tiers, texts)),
-            keys: vec![index.to_string()],
+            shards: vec![index as u32],
+            keys: vec!["a".to_owned()],
             synsets: vec![None],
             position_after: Position { epoch: 0, index }.into(),
             skipped: BrokenCounts::default(),
@@ -202,7 +207,7 @@ mod tests {
         let short = lane(2, tokens(20, &[1, 3, 1, 1]), 2);
         let spec = BatchSpec::new(2, 8, 8);
         let all = joined(vec![long, short], &spec).unwrap();
-        let chains = all.chains.unwrap();
+        let chains = all.chains.as_ref().unwrap();
         assert_eq!(
             (chains.tiers, chains.texts.rows, chains.texts.len),
             (2, 8, 3)
@@ -210,9 +215,16 @@ mod tests {
         let firsts = chains.texts.ids.chunks(3).map(|text| text[0]);
         assert!(firsts.eq([11, 12, 20, 21, 14, 15, 22, 23]));
         assert_eq!(&chains.texts.ids[3..9], [12, 12, 0, 20, 0, 0]);
-        assert_eq!(all.keys, ["1", "2"]);
+        // Two shards may use the same key for two images.
+        assert_eq!(
+            (&all.shards[..], &all.keys[..]),
+            (&[1, 2][..], &["a".into(), "a".into()][..])
+        );
+        assert_eq!(all.same_images(), None);
         let indices: Vec<u64> = all.position_after.lanes().iter().map(|p| p.index).collect();
         assert_eq!(indices, [1, 2]);
+        let again = joined(vec![lane(2, tokens(20, &[1; 4]), 2), all], &spec);
+        assert_eq!(again.unwrap().same_images(), Some(vec![0, 1, 0]));
     }
 
     #[test]

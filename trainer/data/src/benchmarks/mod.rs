@@ -1,7 +1,5 @@
 //! Datasets used only by evaluations.
 
-pub mod captioned;
-pub(crate) mod captioned_files;
 pub mod chils;
 pub mod hierarcaps_test;
 pub mod hyperlex;

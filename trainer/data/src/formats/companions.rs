@@ -70,7 +70,7 @@ impl Companions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::records::boxes::{BoxTally, GroundedBox, Origin};
+    use crate::records::boxes::{GroundedBox, Origin};
     use crate::records::picture::Picture;
     use crate::records::random::Purpose;
 
@@ -82,13 +82,8 @@ mod tests {
             synset: None,
         };
         Ok(Record {
-            key: String::new(),
-            picture: Picture::None,
-            caption: String::new(),
             boxes: labels.iter().map(grounded).collect(),
-            synsets: Vec::new(),
-            chain: None,
-            tally: BoxTally::default(),
+            ..Record::labelled(String::new(), Picture::None, None, "")
         })
     }
 

@@ -9,6 +9,7 @@ use rayon::prelude::*;
 use super::format::{Format, open_all};
 use crate::formats::parquet_shard::{self, Footer};
 use crate::formats::tar_shard::TarShard;
+use crate::records::boxes::Boxes;
 use crate::records::error::{DataError, Result, first_names};
 use crate::records::fault::{Broken, Cause, Fault};
 use crate::records::paths::{self, Container};
@@ -38,6 +39,7 @@ struct Shard {
 pub struct Grit {
     shards: Vec<Shard>,
     units: Vec<Unit>,
+    boxes: Boxes,
 }
 
 /// Contents of one opened shard.
@@ -58,10 +60,24 @@ impl Grit {
     /// If a path leads to no shard, a shard lacks columns, members or keys, or there is no complete
     /// record.
     pub fn open(paths: &[PathBuf]) -> Result<Self> {
+        Self::open_shards(paths, Boxes::Required)
+    }
+
+    /// Opens shards as [`open`](Self::open), but without requiring boxes: parquet files with a column `caption`,
+    /// `captions`, `text` or `texts`, and tars with `.txt` members or captions in their `.json`.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn with_captions(paths: &[PathBuf]) -> Result<Self> {
+        Self::open_shards(paths, Boxes::Optional)
+    }
+
+    fn open_shards(paths: &[PathBuf], boxes: Boxes) -> Result<Self> {
         let found = paths::expand(paths)?;
         // Collects all results first, so that the reported error does not depend on timing.
         let open = || -> Vec<Result<Opened>> {
-            let each = |(path, container): &(PathBuf, Container)| open_shard(path, *container);
+            let each =
+                |(path, container): &(PathBuf, Container)| open_shard(path, *container, boxes);
             found.par_iter().map(each).collect()
         };
         let opened = if found.iter().any(|(path, _)| storage::is_remote(path)) {
@@ -111,7 +127,11 @@ impl Grit {
                 detail,
             });
         }
-        Ok(Self { shards, units })
+        Ok(Self {
+            shards,
+            units,
+            boxes,
+        })
     }
 
     /// Returns the number of shards.
@@ -121,9 +141,9 @@ impl Grit {
     }
 }
 
-fn open_shard(path: &Path, container: Container) -> Result<Opened> {
+fn open_shard(path: &Path, container: Container, boxes: Boxes) -> Result<Opened> {
     match container {
-        Container::Parquet => match parquet_shard::open(path)? {
+        Container::Parquet => match parquet_shard::open(path, boxes)? {
             Footer::RowGroups(groups) => Ok(Opened {
                 complete: groups.iter().map(|group| group.rows).sum(),
                 parts: groups
@@ -139,7 +159,7 @@ fn open_shard(path: &Path, container: Container) -> Result<Opened> {
             }),
         },
         Container::Tar => {
-            let shard = TarShard::open(path)?;
+            let shard = TarShard::open(path, boxes)?;
             let records = u32::try_from(shard.records()).unwrap_or(u32::MAX);
             let complete = shard.complete_records() as u64;
             Ok(Opened {
@@ -175,7 +195,7 @@ impl Dataset for Grit {
         }
         // An error occurs again when the unit is loaded, and is reported then.
         let _ = match shard.container {
-            Container::Parquet => parquet_shard::prefetch(&shard.path, part),
+            Container::Parquet => parquet_shard::prefetch(&shard.path, part, self.boxes),
             Container::Tar => TarShard::prefetch(&shard.path),
         };
     }
@@ -187,11 +207,11 @@ impl Dataset for Grit {
             return Ok(Box::new(Unreadable(broken.clone())));
         }
         match shard.container {
-            Container::Parquet => match parquet_shard::load(&shard.path, part) {
+            Container::Parquet => match parquet_shard::load(&shard.path, part, self.boxes) {
                 Ok(records) => Ok(Box::new(records)),
                 Err(fault) => Err(fault.of(format!("all of row group {part}"))),
             },
-            Container::Tar => match TarShard::open(&shard.path) {
+            Container::Tar => match TarShard::open(&shard.path, self.boxes) {
                 Ok(shard) => Ok(Box::new(shard)),
                 Err(DataError::Io { reason, .. }) => Err(Fault::of_reading(&reason).of("all")),
                 Err(e) => Err(Fault::new(Cause::ShardDamaged, e.to_string()).of("all")),

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use espalier_core::taxonomy::RANKS;
 use espalier_io::disk::read;
 
+use super::condition::split_condition;
 use super::format::{Format, is_single, open_single};
 use crate::formats::listed::{Listed, table};
 use crate::formats::picture_index::PictureIndex;
@@ -60,28 +61,6 @@ struct Columns {
     labels: Labels,
     common: Option<usize>,
     names: Vec<String>,
-}
-
-/// Row filter: keeps rows with a given value in a column.
-struct Condition {
-    column: String,
-    value: String,
-}
-
-/// Splits a path into the path itself and its condition, if it ends with one.
-fn split_condition(path: &Path) -> (PathBuf, Option<Condition>) {
-    let text = path.to_string_lossy();
-    let parts = text.split_once('?').filter(|_| !path.exists());
-    match parts.and_then(|(file, rest)| Some((file, rest.split_once('=')?))) {
-        Some((file, (column, value))) => {
-            let condition = Condition {
-                column: column.trim().to_owned(),
-                value: value.trim().to_owned(),
-            };
-            (PathBuf::from(file), Some(condition))
-        }
-        None => (path.to_owned(), None),
-    }
 }
 
 impl Columns {

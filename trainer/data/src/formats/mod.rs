@@ -1,10 +1,13 @@
 //! Published dataset formats, each read into [records](super::records).
 
 pub mod arrays;
+pub mod captioned;
+pub mod captions;
 pub mod class_tars;
 pub mod coco_boxes;
 pub mod coco_split;
 pub(crate) mod companions;
+mod condition;
 pub mod folders;
 pub mod format;
 pub mod grit;

@@ -19,13 +19,22 @@ pub enum PictureColumn {
     Plain(&'static str),
 }
 
+/// The columns of a shard whose names differ between shards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NamedColumns {
+    /// The image.
+    pub picture: PictureColumn,
+    /// Name of the column of captions: a text or a list of texts each.
+    pub caption: &'static str,
+}
+
 /// The columns of one Arrow batch.
 struct Columns {
     key: Option<ArrayRef>,
     picture: ArrayRef,
     caption: ArrayRef,
-    noun_chunks: ArrayRef,
-    ref_exps: ArrayRef,
+    noun_chunks: Option<ArrayRef>,
+    ref_exps: Option<ArrayRef>,
     synsets: Option<ArrayRef>,
 }
 
@@ -45,7 +54,7 @@ impl ParquetRecords {
     /// differs.
     pub(crate) fn new(
         batches: &[RecordBatch],
-        picture: PictureColumn,
+        named: NamedColumns,
         part: u32,
         rows: usize,
     ) -> Result<Self, Fault> {
@@ -53,7 +62,7 @@ impl ParquetRecords {
         let mut columns = Vec::with_capacity(batches.len());
         for batch in batches {
             starts.push(starts[starts.len() - 1] + batch.num_rows());
-            columns.push(Columns::of(batch, picture)?);
+            columns.push(Columns::of(batch, named)?);
         }
         let found = starts[starts.len() - 1];
         if found != rows {
@@ -69,7 +78,7 @@ impl ParquetRecords {
 }
 
 impl Columns {
-    fn of(batch: &RecordBatch, picture: PictureColumn) -> Result<Self, Fault> {
+    fn of(batch: &RecordBatch, named: NamedColumns) -> Result<Self, Fault> {
         let column = |name: &str| {
             batch.column_by_name(name).cloned().ok_or_else(|| {
                 Fault::new(
@@ -78,7 +87,7 @@ impl Columns {
                 )
             })
         };
-        let picture = match picture {
+        let picture = match named.picture {
             PictureColumn::Plain(name) => column(name)?,
             PictureColumn::Struct => {
                 let image = column("image")?;
@@ -96,9 +105,9 @@ impl Columns {
         Ok(Self {
             key: batch.column_by_name("key").cloned(),
             picture,
-            caption: column("caption")?,
-            noun_chunks: column("noun_chunks")?,
-            ref_exps: column("ref_exps")?,
+            caption: column(named.caption)?,
+            noun_chunks: batch.column_by_name("noun_chunks").cloned(),
+            ref_exps: batch.column_by_name("ref_exps").cloned(),
             synsets: batch.column_by_name("synsets").cloned(),
         })
     }
@@ -117,30 +126,32 @@ impl Columns {
             Some(pictures) if pictures.is_valid(row) => pictures.value(row),
             _ => return Err(Fault::new(Cause::MissingPicture, "image is null")),
         };
-        let caption = text(&self.caption, row)?
-            .ok_or_else(|| Fault::new(Cause::MissingCaption, "caption is null"))?
-            .to_owned();
-        if caption.trim().is_empty() {
-            return Err(Fault::new(Cause::MissingCaption, "the caption is blank"));
-        }
+        let picture = Picture::Encoded(bytes.to_vec());
+        let captions = match list(&self.caption, row) {
+            Some(items) => texts(&items)?,
+            None => {
+                let caption = text(&self.caption, row)?;
+                let missing = || Fault::new(Cause::MissingCaption, "caption is null");
+                vec![caption.ok_or_else(missing)?.to_owned()]
+            }
+        };
+        let record = Record::captioned(key, picture, captions)?;
         let synsets = match self.synsets.as_ref().and_then(|column| list(column, row)) {
-            Some(items) => (0..items.len())
-                .map(|i| Ok(text(&items, i)?.unwrap_or_default().to_owned()))
-                .collect::<Result<Vec<String>, Fault>>()?,
+            Some(items) => texts(&items)?,
             None => Vec::new(),
         };
-        let noun_chunks = entries(&self.noun_chunks, row);
-        let ref_exps = entries(&self.ref_exps, row);
-        check_lengths(&caption, &noun_chunks, &ref_exps)?;
-        let (boxes, tally) = ground(&caption, &noun_chunks, &ref_exps, &synsets);
+        let entries = |column: Option<&ArrayRef>| column.map(|column| entries(column, row));
+        let noun_chunks = entries(self.noun_chunks.as_ref()).unwrap_or_default();
+        let ref_exps = entries(self.ref_exps.as_ref()).unwrap_or_default();
+        for caption in record.captions() {
+            check_lengths(caption, &noun_chunks, &ref_exps)?;
+        }
+        let (boxes, tally) = ground(&record.caption, &noun_chunks, &ref_exps, &synsets);
         Ok(Record {
-            key,
-            picture: Picture::Encoded(bytes.to_vec()),
-            caption,
             boxes,
             synsets,
-            chain: None,
             tally,
+            ..record
         })
     }
 }
@@ -176,6 +187,12 @@ fn text(column: &ArrayRef, row: usize) -> Result<Option<&str>, Fault> {
             .map_err(|e| Fault::new(Cause::UnreadableText, e.to_string())),
         None => Ok(None),
     }
+}
+
+/// Returns all texts of a list; a null one is blank.
+fn texts(items: &ArrayRef) -> Result<Vec<String>, Fault> {
+    let texts = (0..items.len()).map(|at| Ok(text(items, at)?.unwrap_or_default().to_owned()));
+    texts.collect()
 }
 
 /// Returns the list in a row; `None` for null.

@@ -16,13 +16,17 @@ use parquet::file::metadata::RowGroupMetaData;
 
 use crate::formats::parquet_chunks::Chunks;
 use crate::formats::parquet_pages::{self as pages, Bounds, MAX_RATIO, SMALL_GROUP};
-use crate::formats::parquet_records::{ParquetRecords, PictureColumn};
+use crate::formats::parquet_records::{NamedColumns, ParquetRecords, PictureColumn};
+use crate::records::boxes::Boxes;
 use crate::records::error::{DataError, Result};
 use crate::records::fault::{Cause, Fault, panic_message};
 
 /// Rows of one Arrow batch.
 const BATCH_ROWS: usize = 512;
 const MAGIC: &[u8; 4] = b"PAR1";
+/// Columns that may hold captions where boxes are optional, in order of preference. GRIT's boxes refer to
+/// the first.
+const CAPTIONS: [&str; 4] = ["caption", "captions", "text", "texts"];
 
 /// Rows and uncompressed bytes of a row group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,8 +50,8 @@ pub enum Footer {
 ///
 /// # Errors
 /// If the file cannot be opened, or lacks columns, or has columns of other types.
-pub fn open(path: &Path) -> Result<Footer> {
-    match builder(path)? {
+pub fn open(path: &Path, boxes: Boxes) -> Result<Footer> {
+    match builder(path, boxes)? {
         Ok(Opened {
             builder, length, ..
         }) => match implausible(builder.metadata().row_groups(), length) {
@@ -105,19 +109,19 @@ fn contained<T>(call: impl FnOnce() -> T) -> Result<T, Fault> {
 ///
 /// # Errors
 /// The fault that breaks all its records.
-pub fn load(path: &Path, part: u32) -> Result<ParquetRecords, Fault> {
-    contained(|| load_group(path, part))?
+pub fn load(path: &Path, part: u32, boxes: Boxes) -> Result<ParquetRecords, Fault> {
+    contained(|| load_group(path, part, boxes))?
 }
 
-fn load_group(path: &Path, part: u32) -> Result<ParquetRecords, Fault> {
-    let opened = builder(path).map_err(|e| match e {
+fn load_group(path: &Path, part: u32, boxes: Boxes) -> Result<ParquetRecords, Fault> {
+    let opened = builder(path, boxes).map_err(|e| match e {
         DataError::Io { reason, .. } => Fault::of_reading(&reason),
         e => Fault::new(Cause::ShardDamaged, e.to_string()),
     })??;
     let (mask, ranges) = opened.needed(part);
     let Opened {
         builder,
-        picture,
+        columns,
         file,
         length,
     } = opened;
@@ -139,15 +143,15 @@ fn load_group(path: &Path, part: u32) -> Result<ParquetRecords, Fault> {
     let batches: Vec<RecordBatch> = reader
         .collect::<std::result::Result<_, _>>()
         .map_err(|e| damaged(&e))?;
-    ParquetRecords::new(&batches, picture, part, rows)
+    ParquetRecords::new(&batches, columns, part, rows)
 }
 
 /// Fetches row group `part` of a shard that is in object storage.
 ///
 /// # Errors
 /// If storage fails; damaged shards are reported by [`load`].
-pub fn prefetch(path: &Path, part: u32) -> Result<()> {
-    let Ok(opened) = builder(path)? else {
+pub fn prefetch(path: &Path, part: u32, boxes: Boxes) -> Result<()> {
+    let Ok(opened) = builder(path, boxes)? else {
         return Ok(());
     };
     let (_, ranges) = opened.needed(part);
@@ -159,7 +163,7 @@ type Builder = ParquetRecordBatchReaderBuilder<Chunks>;
 /// A shard whose footer was read and whose columns were checked.
 struct Opened {
     builder: Builder,
-    picture: PictureColumn,
+    columns: NamedColumns,
     file: Arc<ShardFile>,
     /// Of the file, in bytes.
     length: i64,
@@ -171,7 +175,7 @@ impl Opened {
     fn needed(&self, part: u32) -> (ProjectionMask, Vec<Range<u64>>) {
         let mask = ProjectionMask::columns(
             self.builder.parquet_schema(),
-            projected(self.builder.schema(), self.picture),
+            projected(self.builder.schema(), self.columns),
         );
         let mut ranges: Vec<Range<u64>> = Vec::new();
         if let Some(group) = self.builder.metadata().row_groups().get(part as usize) {
@@ -190,7 +194,7 @@ impl Opened {
 
 /// Creates the reader of a shard with its checked columns; a fault if the file is not a complete
 /// shard.
-fn builder(path: &Path) -> Result<Result<Opened, Fault>> {
+fn builder(path: &Path, boxes: Boxes) -> Result<Result<Opened, Fault>> {
     let file = ShardFile::open(path).map_err(DataError::io(path))?;
     let length = file.size().map_err(DataError::io(path))?;
     if let Some(fault) = check_ends(&file).map_err(DataError::io(path))? {
@@ -214,10 +218,10 @@ fn builder(path: &Path) -> Result<Result<Opened, Fault>> {
         },
         Err(fault) => return Ok(Err(fault)),
     };
-    let picture = check_columns(path, builder.schema())?;
+    let columns = check_columns(path, builder.schema(), boxes)?;
     Ok(Ok(Opened {
         builder,
-        picture,
+        columns,
         file,
         length: length as i64,
     }))
@@ -268,6 +272,10 @@ fn is_text(data_type: &DataType) -> bool {
     matches!(data_type, DataType::Utf8View | DataType::BinaryView)
 }
 
+fn is_list_of_texts(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::List(field) if is_text(field.data_type()))
+}
+
 fn is_boxes(data_type: &DataType) -> bool {
     let inner = |t: &DataType| match t {
         DataType::List(field) => Some(field.data_type().clone()),
@@ -287,31 +295,46 @@ fn column<'a>(schema: &'a Schema, name: &str) -> Option<&'a DataType> {
         .map(arrow_schema::Field::data_type)
 }
 
-/// Checks that the required columns exist with readable types. `key` and `synsets` may be absent;
-/// other columns are not read.
-fn check_columns(path: &Path, schema: &Schema) -> Result<PictureColumn> {
-    check_presence(path, schema)?;
-    check_types(path, schema)?;
-    picture_column(path, schema)
+/// Checks that the required columns exist with readable types. `key` and `synsets` may be absent, and so
+/// may boxes that are optional; other columns are not read.
+fn check_columns(path: &Path, schema: &Schema, boxes: Boxes) -> Result<NamedColumns> {
+    check_presence(path, schema, boxes)?;
+    let captions = CAPTIONS
+        .into_iter()
+        .find(|name| column(schema, name).is_some());
+    // Excluded by the check of presence.
+    let caption = captions.unwrap_or(CAPTIONS[0]);
+    check_types(path, schema, caption)?;
+    let picture = picture_column(path, schema)?;
+    Ok(NamedColumns { picture, caption })
 }
 
-fn check_presence(path: &Path, schema: &Schema) -> Result<()> {
-    let mut missing: Vec<String> = ["caption", "noun_chunks", "ref_exps"]
-        .into_iter()
-        .filter(|name| column(schema, name).is_none())
-        .map(String::from)
+fn check_presence(path: &Path, schema: &Schema, boxes: Boxes) -> Result<()> {
+    const IMAGE: (&str, &[&str]) = ("image (or jpg)", &["image", "jpg"]);
+    let required: &[(&str, &[&str])] = match boxes {
+        Boxes::Required => &[
+            IMAGE,
+            ("caption", &["caption"]),
+            ("noun_chunks", &["noun_chunks"]),
+            ("ref_exps", &["ref_exps"]),
+        ],
+        Boxes::Optional => &[IMAGE, ("caption (or captions, text, texts)", &CAPTIONS)],
+    };
+    let is_missing = |names: &[&str]| names.iter().all(|name| column(schema, name).is_none());
+    let missing: Vec<String> = required
+        .iter()
+        .filter(|(_, names)| is_missing(names))
+        .map(|(_, names)| names[0].to_owned())
         .collect();
-    if column(schema, "image").or(column(schema, "jpg")).is_none() {
-        missing.insert(0, "image".to_owned());
-    }
     if missing.is_empty() {
         return Ok(());
     }
     Err(DataError::Columns {
         file: PathBuf::from(path),
-        expected: ["image (or jpg)", "caption", "noun_chunks", "ref_exps"]
-            .map(String::from)
-            .to_vec(),
+        expected: required
+            .iter()
+            .map(|(shown, _)| (*shown).to_owned())
+            .collect(),
         missing,
         found: schema
             .fields()
@@ -331,13 +354,15 @@ fn wrong_type(path: &Path, name: &str, expected: &str, found: &DataType) -> Data
 }
 
 /// Checks the types of all columns but the image's.
-fn check_types(path: &Path, schema: &Schema) -> Result<()> {
+fn check_types(path: &Path, schema: &Schema, caption: &str) -> Result<()> {
     let check =
         |name: &str, expected: &str, fits: &dyn Fn(&DataType) -> bool| match column(schema, name) {
             Some(data_type) if !fits(data_type) => Err(wrong_type(path, name, expected, data_type)),
             _ => Ok(()),
         };
-    check("caption", "text", &is_text)?;
+    check(caption, "text, or a list of texts", &|t| {
+        is_text(t) || is_list_of_texts(t)
+    })?;
     check(
         "noun_chunks",
         "a list of lists of floating-point numbers",
@@ -351,11 +376,7 @@ fn check_types(path: &Path, schema: &Schema) -> Result<()> {
     check("key", "text or an integer", &|t| {
         is_text(t) || matches!(t, DataType::Int64 | DataType::Int32)
     })?;
-    check(
-        "synsets",
-        "a list of texts",
-        &|t| matches!(t, DataType::List(field) if is_text(field.data_type())),
-    )
+    check("synsets", "a list of texts", &is_list_of_texts)
 }
 
 /// Returns the column of the image after checking its type.
@@ -386,12 +407,12 @@ fn picture_column(path: &Path, schema: &Schema) -> Result<PictureColumn> {
 }
 
 /// Returns the columns to read, as parquet's dotted paths.
-fn projected(schema: &Schema, picture: PictureColumn) -> Vec<&'static str> {
-    let picture = match picture {
+fn projected(schema: &Schema, columns: NamedColumns) -> Vec<&'static str> {
+    let picture = match columns.picture {
         PictureColumn::Struct => "image.bytes",
         PictureColumn::Plain(name) => name,
     };
-    ["key", "caption", "noun_chunks", "ref_exps", "synsets"]
+    ["key", columns.caption, "noun_chunks", "ref_exps", "synsets"]
         .into_iter()
         .filter(|name| schema.field_with_name(name).is_ok())
         .chain([picture])

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::format::Format;
+use super::grit::Grit;
 use super::{arrays, class_tars, coco_boxes, folders, grit, inat, metadata_csv, open_images};
 use crate::records::error::{DataError, Result};
 use crate::records::source::Dataset;
@@ -31,12 +32,14 @@ pub enum Need {
     Labels,
     /// Images with boxes.
     Boxes,
+    /// Images with any text; a label is one.
+    Captions,
 }
 
 impl Need {
     const fn is_met_by(self, format: &Format) -> bool {
         match self {
-            Self::Labels => format.labels,
+            Self::Labels | Self::Captions => format.labels,
             Self::Boxes => format.boxes,
         }
     }
@@ -45,6 +48,7 @@ impl Need {
         match self {
             Self::Labels => "images with labels",
             Self::Boxes => "images with boxes",
+            Self::Captions => "images with captions",
         }
     }
 }
@@ -60,6 +64,7 @@ pub fn open(paths: &[PathBuf], need: Need) -> Result<Arc<dyn Dataset>> {
     let fitting = detected.iter().find(|format| need.is_met_by(format));
     match (detected.as_slice(), fitting) {
         // Only shards were detected, which take any paths.
+        ([_], _) if need == Need::Captions => Ok(Arc::new(Grit::with_captions(paths)?)),
         ([shards], _) => (shards.open)(paths),
         (_, Some(format)) if format.name != grit::FORMAT.name => (format.open)(paths),
         (found, _) => {

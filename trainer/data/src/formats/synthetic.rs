@@ -260,16 +260,18 @@ fn synthetic_record(seed: u64, size: u32, index: u64) -> Record {
     }
     let boxes = boxes(&placed, size);
     Record {
-        key: format!("{index:08}"),
-        picture: Picture::Decoded(picture),
-        caption,
         synsets: placed.iter().map(|shape| id(&shape.name())).collect(),
-        chain: None,
         tally: BoxTally {
             noun_chunks: boxes.len() as u64,
             ..BoxTally::default()
         },
         boxes,
+        ..Record::labelled(
+            format!("{index:08}"),
+            Picture::Decoded(picture),
+            None,
+            caption,
+        )
     }
 }
 

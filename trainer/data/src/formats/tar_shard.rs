@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::formats::tar_index::{self, MemberGroup};
 use crate::records::boxes::{
-    BoxTally, Entry, GroundedBox, MAX_ENTRIES, Origin, Region, check_lengths, ground,
+    BoxTally, Boxes, Entry, GroundedBox, MAX_ENTRIES, Origin, Region, check_lengths, ground,
 };
 use crate::records::error::{DataError, Result};
 use crate::records::fault::{Broken, Cause, Fault};
@@ -16,7 +16,8 @@ use crate::records::source::{Record, Records};
 
 /// Image extensions in img2dataset's layout.
 const PICTURES: [&str; 6] = ["jpg", "jpeg", "png", "webp", "bmp", "gif"];
-const EXPECTED: &str = "<key>.jpg|.png|.webp, <key>.json, <key>.txt (img2dataset) or <key>.child.jpg, \
+const EXPECTED: &str = "<key>.jpg|.png|.webp, <key>.json, <key>.txt (img2dataset; with --dataset captions \
+                      one of the two texts is enough) or <key>.child.jpg, \
                       <key>.child.txt, <key>.numparents.txt, <key>.parent000.jpg (prepared)";
 /// Most characters of a value that a message shows.
 const MAX_SHOWN: usize = 60;
@@ -26,22 +27,29 @@ const MAX_CROPS: usize = 2 * MAX_ENTRIES;
 /// Number of records inspected before a shard is reported to lack keys.
 const INSPECTED_RECORDS: usize = 8;
 
+/// Keys of a `.json` that may hold captions, in order of preference. GRIT's boxes refer to the first.
+const CAPTIONS: [&str; 4] = ["caption", "captions", "text", "texts"];
+
 /// The two layouts of tar shards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TarLayout {
-    /// `<key>.jpg`, `<key>.txt`, `<key>.json`: boxes by coordinates.
+    /// `<key>.jpg`, `<key>.txt`, `<key>.json`: boxes by coordinates, or captions alone.
     Raw,
     /// `<key>.child.jpg`, …, `<key>.parent000.jpg`, …: boxes as crops.
     Prepared,
 }
 
 impl TarLayout {
-    fn of(group: &MemberGroup) -> Option<Self> {
+    fn of(group: &MemberGroup, boxes: Boxes) -> Option<Self> {
         if group.has("numparents.txt") || group.members.iter().any(|(e, _)| e.starts_with("child."))
         {
             Some(Self::Prepared)
         } else {
-            picture_of(group).and(group.get("json")).map(|_| Self::Raw)
+            let texts = group.get("json").or_else(|| match boxes {
+                Boxes::Required => None,
+                Boxes::Optional => group.get("txt"),
+            });
+            picture_of(group).and(texts).map(|_| Self::Raw)
         }
     }
 }
@@ -54,6 +62,7 @@ pub(super) fn picture_of(group: &MemberGroup) -> Option<&ByteRange> {
 /// A tar shard with the offsets of its members; contents are read on demand.
 pub struct TarShard {
     layout: TarLayout,
+    boxes: Boxes,
     groups: Vec<MemberGroup>,
     /// The record at which the file was truncated, counted as one additional record.
     tail: Option<Broken>,
@@ -64,11 +73,11 @@ impl TarShard {
     ///
     /// # Errors
     /// If the file cannot be opened, or is complete and matches no known layout.
-    pub fn open(path: &Path) -> Result<Self> {
+    pub fn open(path: &Path, boxes: Boxes) -> Result<Self> {
         let file = ShardFile::open(path).map_err(DataError::io(path))?;
         let index = tar_index::index(&file).map_err(DataError::io(path))?;
         let mut groups = index.groups;
-        let Some(layout) = groups.iter().find_map(TarLayout::of) else {
+        let Some(layout) = groups.iter().find_map(|group| TarLayout::of(group, boxes)) else {
             if index.truncation.is_none() && !groups.is_empty() {
                 return Err(unknown_layout(path, &groups));
             }
@@ -77,12 +86,15 @@ impl TarShard {
             let tail = index.truncation.map(|fault| fault.of(key));
             return Ok(Self {
                 layout: TarLayout::Raw,
+                boxes,
                 groups: Vec::new(),
                 tail,
             });
         };
         if layout == TarLayout::Raw {
-            check_keys(path, &groups)?;
+            if boxes == Boxes::Required {
+                check_keys(path, &groups)?;
+            }
             if let Some(failure) = file.failure() {
                 return Err(DataError::io(path)(failure));
             }
@@ -90,7 +102,7 @@ impl TarShard {
         let tail = index.truncation.map(|fault| {
             let last_is_complete = groups.last().is_some_and(|last| {
                 index.truncated_key.as_deref() != Some(&last.key)
-                    && is_complete(layout, last, &groups[0])
+                    && is_complete((layout, boxes), last, &groups[0])
             });
             let key = match groups.last() {
                 Some(last) if last_is_complete => index
@@ -104,6 +116,7 @@ impl TarShard {
         });
         Ok(Self {
             layout,
+            boxes,
             groups,
             tail,
         })
@@ -149,7 +162,7 @@ impl Records for TarShard {
             }));
         };
         let record = match self.layout {
-            TarLayout::Raw => read_raw(group),
+            TarLayout::Raw => read_raw(group, self.boxes),
             TarLayout::Prepared => read_prepared(group),
         };
         record.map_err(|fault| fault.of(group.key.clone()))
@@ -158,11 +171,15 @@ impl Records for TarShard {
 
 /// Returns whether the last group before a truncation is complete: it has the same kinds of members
 /// as the first record of the shard, or all the crops that it announces.
-fn is_complete(layout: TarLayout, last: &MemberGroup, first: &MemberGroup) -> bool {
+fn is_complete(
+    (layout, boxes): (TarLayout, Boxes),
+    last: &MemberGroup,
+    first: &MemberGroup,
+) -> bool {
     match layout {
         TarLayout::Raw => {
             picture_of(last).is_some()
-                && last.has("json")
+                && (last.has("json") || boxes == Boxes::Optional)
                 && (first.key == last.key
                     || ["txt", "json"].iter().all(|e| last.has(e) || !first.has(e)))
         }
@@ -250,36 +267,51 @@ fn not_blank(caption: String) -> Result<String, Fault> {
     Ok(caption)
 }
 
-fn read_raw(group: &MemberGroup) -> Result<Record, Fault> {
+fn read_raw(group: &MemberGroup, boxes: Boxes) -> Result<Record, Fault> {
     let picture = picture_of(group)
         .ok_or_else(|| Fault::new(Cause::MissingPicture, "no .jpg, .png or .webp member"))?;
-    let json = json_of(group)?;
+    let json = match boxes {
+        Boxes::Optional if !group.has("json") => Value::Null,
+        _ => json_of(group)?,
+    };
     // Offsets refer to the caption in the .json; the .txt holds the same text.
-    let caption = match json.get("caption") {
-        Some(Value::String(caption)) => caption.clone(),
-        _ => match group.get("txt") {
-            Some(text) => text_of(text, "txt")?,
+    let captions = match CAPTIONS.iter().find_map(|key| captions_in(json.get(key)?)) {
+        Some(captions) => captions,
+        None => match group.get("txt") {
+            Some(text) => vec![text_of(text, "txt")?],
             None => {
                 let detail = "neither a caption in the .json nor a .txt member";
                 return Err(Fault::new(Cause::MissingCaption, detail));
             }
         },
     };
-    let caption = not_blank(caption)?;
+    let picture = Picture::ByteRange(picture.clone());
+    let record = Record::captioned(group.key.clone(), picture, captions)?;
     let noun_chunks = entries(&json, "noun_chunks")?;
     let ref_exps = entries(&json, "ref_exps")?;
     let synsets = strings(&json, "synsets")?;
-    check_lengths(&caption, &noun_chunks, &ref_exps)?;
-    let (boxes, tally) = ground(&caption, &noun_chunks, &ref_exps, &synsets);
+    for caption in record.captions() {
+        check_lengths(caption, &noun_chunks, &ref_exps)?;
+    }
+    let (boxes, tally) = ground(&record.caption, &noun_chunks, &ref_exps, &synsets);
     Ok(Record {
-        key: group.key.clone(),
-        picture: Picture::ByteRange(picture.clone()),
-        caption,
         boxes,
         synsets,
-        chain: None,
         tally,
+        ..record
     })
+}
+
+/// Returns a caption or a list of captions.
+fn captions_in(value: &Value) -> Option<Vec<String>> {
+    match value {
+        Value::String(caption) => Some(vec![caption.clone()]),
+        Value::Array(texts) => texts
+            .iter()
+            .map(|t| t.as_str().map(str::to_owned))
+            .collect(),
+        _ => None,
+    }
 }
 
 fn wrong(key: &str, expected: &str, found: &Value) -> Fault {
@@ -381,13 +413,10 @@ fn read_prepared(group: &MemberGroup) -> Result<Record, Fault> {
             synset: None,
         });
     }
+    let picture = Picture::ByteRange(picture);
     Ok(Record {
-        key: group.key.clone(),
-        picture: Picture::ByteRange(picture),
-        caption,
         boxes,
-        synsets: Vec::new(),
-        chain: None,
         tally,
+        ..Record::labelled(group.key.clone(), picture, None, caption)
     })
 }

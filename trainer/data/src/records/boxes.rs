@@ -18,6 +18,15 @@ pub const MAX_ENTRIES: usize = 1000;
 /// One stored entry: `[char_start, char_end, x1, y1, x2, y2, score]`; the score is optional.
 pub type Entry = Vec<f64>;
 
+/// Whether a shard must have boxes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Boxes {
+    /// A shard without the columns or keys of boxes is refused.
+    Required,
+    /// A shard may consist of images and captions.
+    Optional,
+}
+
 /// Source of a box.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -135,8 +135,8 @@ pub struct BrokenCounts {
     pub seen: u64,
     /// Valid records skipped because the method needs a box and none was usable.
     pub no_usable_box: u64,
-    /// Valid records skipped because the method needs a label with a chain of texts above it and
-    /// the record has none.
+    /// Valid records skipped because the method needs a chain of texts and the record has none: no label in
+    /// the taxonomy, or a caption that mentions too little.
     #[serde(default)]
     pub no_chain: u64,
     /// Broken records by cause.
@@ -203,7 +203,7 @@ impl fmt::Display for BrokenCounts {
             lines.push(format!("  no usable box: {}", self.no_usable_box));
         }
         if self.no_chain > 0 {
-            lines.push(format!("  no label in the taxonomy: {}", self.no_chain));
+            lines.push(format!("  no chain of texts: {}", self.no_chain));
         }
         if lines.is_empty() {
             lines.push("  nothing was skipped".to_owned());

@@ -33,7 +33,7 @@ fn flipped(picture: &Picture) -> Result<RgbImage, Fault> {
 /// Returns whether a text of the record mentions left or right.
 pub(crate) fn mentions_sides(record: &Record) -> bool {
     let phrases = record.boxes.iter().map(|grounded| grounded.phrase.as_str());
-    phrases.chain([record.caption.as_str()]).any(mentions_side)
+    phrases.chain(record.captions()).any(mentions_side)
 }
 
 /// Flips the image and boxes of a record horizontally; leaves it unchanged if a text mentions left
@@ -88,6 +88,7 @@ mod tests {
             key: "0".into(),
             picture: Picture::Decoded(picture),
             caption: caption.into(),
+            more_captions: Vec::new(),
             boxes: vec![GroundedBox {
                 phrase: "a cat".into(),
                 region: Region::Relative([0.0, 0.5, 0.25, 1.0]),

@@ -2,6 +2,7 @@
 //! faults.
 
 pub mod boxes;
+pub mod caption_chains;
 pub mod corruption;
 pub mod coverage;
 pub mod error;
@@ -14,6 +15,7 @@ pub mod mixture;
 pub mod order;
 mod path_list;
 pub mod paths;
+pub mod phrases;
 pub mod picture;
 pub mod prepared;
 pub mod random;

@@ -3,9 +3,10 @@
 use sha2::{Digest, Sha256};
 
 use crate::records::boxes::{BoxTally, GroundedBox};
-use crate::records::fault::Broken;
+use crate::records::fault::{Broken, Cause, Fault};
 use crate::records::lineage::TextChain;
 use crate::records::picture::Picture;
+use crate::records::random::Random;
 
 /// A part of a dataset that is loaded as a whole: a row group of a parquet shard, or a tar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,6 +95,8 @@ pub struct Record {
     pub picture: Picture,
     /// The caption, not blank.
     pub caption: String,
+    /// Further captions of the same image, where the dataset has several.
+    pub more_captions: Vec<String>,
     /// Boxes with a phrase, noun chunks first; not yet filtered by size.
     pub boxes: Vec<GroundedBox>,
     /// Labels of the boxed objects, as stored.
@@ -116,10 +119,48 @@ impl Record {
             key,
             picture,
             caption: caption.into(),
+            more_captions: Vec::new(),
             boxes: Vec::new(),
             synsets: label.into_iter().collect(),
             chain: None,
             tally: BoxTally::default(),
+        }
+    }
+
+    /// Creates a record of an image and its captions; blank ones are left out.
+    ///
+    /// # Errors
+    /// If all captions are blank.
+    pub fn captioned(key: String, picture: Picture, captions: Vec<String>) -> Result<Self, Fault> {
+        let detail = match captions.len() {
+            0 => "the image has no caption",
+            1 => "the caption is blank",
+            _ => "all captions are blank",
+        };
+        let mut captions = captions.into_iter().filter(|text| !text.trim().is_empty());
+        let first = captions.next();
+        let caption = first.ok_or_else(|| Fault::new(Cause::MissingCaption, detail))?;
+        Ok(Self {
+            more_captions: captions.collect(),
+            ..Self::labelled(key, picture, None, caption)
+        })
+    }
+
+    /// Iterates over all captions.
+    pub fn captions(&self) -> impl Iterator<Item = &str> {
+        let more = self.more_captions.iter().map(String::as_str);
+        [self.caption.as_str()].into_iter().chain(more)
+    }
+
+    /// Keeps one of its captions, each with the same probability.
+    pub(crate) fn choose_caption(&mut self, random: &mut Random) {
+        let others = std::mem::take(&mut self.more_captions);
+        if others.is_empty() {
+            return;
+        }
+        let count = u32::try_from(others.len()).unwrap_or(u32::MAX - 1) + 1;
+        if let Some(chosen) = random.below(count).checked_sub(1) {
+            self.caption = others.into_iter().nth(chosen as usize).unwrap_or_default();
         }
     }
 

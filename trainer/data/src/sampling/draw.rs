@@ -8,13 +8,17 @@ use crate::records::boxes::{GroundedBox, Region};
 use crate::records::fault::{Broken, Cause, Fault};
 use crate::records::lineage::TextChain;
 use crate::records::mirror::{mirrored, with_mirrored_boxes};
+use crate::records::phrases::noun_phrases;
 use crate::records::picture::{FeatureRange, Picture};
 use crate::records::random::Random;
 use crate::records::source::Record;
 use crate::sampling::regions::{crop_region, encoder_square, usable_boxes, window};
 
 /// A training sample, ready to be packed.
+#[derive(Default)]
 pub(crate) struct Sample {
+    /// The shard of its record.
+    pub shard: u32,
     pub key: String,
     pub caption: String,
     pub picture: Option<View>,
@@ -115,18 +119,19 @@ pub(crate) enum DrawResult {
     Broken(Broken),
 }
 
-/// Draws a sample: one box uniformly among the usable ones, then independent random crops of the
-/// image and of the box (notation 2.10, 4).
+/// Draws a sample: one of the captions and one of the usable boxes, each uniformly, then independent
+/// random crops of the image and of the box (notation 2.10, 4).
 pub(crate) fn draw(
     record: Result<Record, Broken>,
     spec: &BatchSpec,
     random: &mut Random,
     detail: Detail,
 ) -> DrawResult {
-    let record = match record {
+    let mut record = match record {
         Ok(record) => record,
         Err(broken) => return DrawResult::Broken(broken),
     };
+    record.choose_caption(random);
     let key = record.key.clone();
     let record = if spec.mirror && random.uniform() < 0.5 {
         match detail {
@@ -176,11 +181,8 @@ fn draw_captioned(
         key: record.key,
         caption: record.caption,
         picture: Some(picture),
-        boxed: None,
         synset,
-        chain: None,
-        parts: Vec::new(),
-        companions: Vec::new(),
+        ..Sample::default()
     })
 }
 
@@ -192,6 +194,9 @@ fn draw_chained(
 ) -> Result<Option<Sample>, Fault> {
     let synset = label(&record);
     let draw_chain = || {
+        if let Some(chains) = &spec.caption_chains {
+            return chains.draw(&record.caption, random);
+        }
         let lineages = spec.lineages.as_ref()?;
         lineages.draw(synset.as_ref()?, random)
     };
@@ -206,11 +211,9 @@ fn draw_chained(
         key: record.key,
         caption: record.caption,
         picture,
-        boxed: None,
         synset,
         chain: Some(chain),
-        parts: Vec::new(),
-        companions: Vec::new(),
+        ..Sample::default()
     }))
 }
 
@@ -235,11 +238,9 @@ fn draw_scene(
         key: record.key,
         caption: record.caption,
         picture: Some(View::Pixels(encoder_square(&picture, spec, random)?)),
-        boxed: None,
         synset,
-        chain: None,
         parts,
-        companions: Vec::new(),
+        ..Sample::default()
     }))
 }
 
@@ -300,7 +301,10 @@ fn draw_boxed(
         }
     };
     if usable.is_empty() {
-        return Ok(None);
+        if !spec.phrases_as_boxes {
+            return Ok(None);
+        }
+        return draw_phrase(key, caption, (&picture, opened.as_ref()), spec, random);
     }
     let chosen = random.below(u32::try_from(usable.len()).unwrap_or(u32::MAX)) as usize;
     let GroundedBox {
@@ -338,9 +342,36 @@ fn draw_boxed(
         picture: Some(picture),
         boxed: Some((crop, phrase)),
         synset,
-        chain: None,
-        parts: Vec::new(),
-        companions: Vec::new(),
+        ..Sample::default()
+    }))
+}
+
+/// Draws a phrase of the caption, whose box is the whole image; `None` for a caption without a phrase.
+fn draw_phrase(
+    key: String,
+    caption: String,
+    (picture, opened): (&Picture, Option<&Opened>),
+    spec: &BatchSpec,
+    random: &mut Random,
+) -> Result<Option<Sample>, Fault> {
+    let phrases = noun_phrases(&caption);
+    if phrases.is_empty() {
+        return Ok(None);
+    }
+    let chosen = random.below(u32::try_from(phrases.len()).unwrap_or(u32::MAX)) as usize;
+    let phrase = phrases[chosen].to_owned();
+    let mut look = || match opened {
+        Some(Opened::Pixels(whole)) => encoder_square(whole, spec, random).map(View::Pixels),
+        Some(Opened::Size(..)) => Ok(View::Elsewhere),
+        None => view(picture, spec, random, Detail::Whole),
+    };
+    let (picture, crop) = (look()?, look()?);
+    Ok(Some(Sample {
+        key,
+        caption,
+        picture: Some(picture),
+        boxed: Some((crop, phrase)),
+        ..Sample::default()
     }))
 }
 

@@ -22,6 +22,8 @@ pub struct EvalBatch {
     pub keys: Vec<String>,
     /// Captions.
     pub captions: Vec<String>,
+    /// Further captions of each image.
+    pub more_captions: Vec<Vec<String>>,
     /// Phrases of the boxes, noun chunks first.
     pub phrases: Vec<Vec<String>>,
     /// Synset of the largest box that has one, the first of equally large ones; for an image
@@ -49,6 +51,7 @@ pub struct EvalSet {
 struct Prepared {
     key: String,
     caption: String,
+    more_captions: Vec<String>,
     phrases: Vec<String>,
     label: Option<String>,
     picture: image::RgbImage,
@@ -198,12 +201,14 @@ impl Iterator for EvalSet {
             images,
             keys: Vec::with_capacity(samples.len()),
             captions: Vec::with_capacity(samples.len()),
+            more_captions: Vec::with_capacity(samples.len()),
             phrases: Vec::with_capacity(samples.len()),
             labels: Vec::with_capacity(samples.len()),
         };
         for Prepared {
             key,
             caption,
+            more_captions,
             phrases,
             label,
             ..
@@ -211,6 +216,7 @@ impl Iterator for EvalSet {
         {
             batch.keys.push(key);
             batch.captions.push(caption);
+            batch.more_captions.push(more_captions);
             batch.phrases.push(phrases);
             batch.labels.push(label);
         }
@@ -223,6 +229,7 @@ fn prepare(record: Record, preprocess: &Preprocess) -> Result<Prepared, Broken> 
         key,
         picture,
         caption,
+        more_captions,
         boxes,
         synsets,
         ..
@@ -239,6 +246,7 @@ fn prepare(record: Record, preprocess: &Preprocess) -> Result<Prepared, Broken> 
             phrases: boxes.into_iter().map(|b| b.phrase).collect(),
             key,
             caption,
+            more_captions,
             picture,
         }),
         Err(fault) => Err(fault.of(key)),

@@ -160,12 +160,12 @@ impl Lane {
             ..BrokenCounts::default()
         };
         for (unit, outcome) in outcomes {
+            let shard = self.dataset.units()[unit as usize].shard;
             match outcome {
-                DrawResult::Sample(sample) => samples.push(*sample),
+                DrawResult::Sample(sample) => samples.push(Sample { shard, ..*sample }),
                 DrawResult::NoUsableBox => counts.no_usable_box += 1,
                 DrawResult::NoChain => counts.no_chain += 1,
                 DrawResult::Broken(broken) => {
-                    let shard = self.dataset.units()[unit as usize].shard;
                     counts.add(self.dataset.shard_name(shard), &broken);
                 }
             }

@@ -134,14 +134,10 @@ mod tests {
 
     fn sample(parts: Vec<Part>, companions: Vec<Part>) -> Sample {
         Sample {
-            key: String::new(),
-            caption: String::new(),
             picture: Some(View::Pixels(RgbImage::new(2, 2))),
-            boxed: None,
-            synset: None,
-            chain: None,
             parts,
             companions,
+            ..Sample::default()
         }
     }
 

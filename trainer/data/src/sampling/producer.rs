@@ -155,6 +155,7 @@ impl Producer {
             order: None,
             nouns: None,
             anchors: None,
+            shards: samples.iter().map(|sample| sample.shard).collect(),
             keys: samples.iter().map(|sample| sample.key.clone()).collect(),
             synsets: samples.iter().map(|sample| sample.synset.clone()).collect(),
             position_after: positions,

@@ -143,11 +143,13 @@ impl Tally {
             limit.0 += below as u64;
             limit.1 += u64::from(below == record.boxes.len());
         }
-        let chars = record.caption.chars().count() as u64;
-        self.captions += 1;
-        self.chars += chars;
-        self.chars_min = Some(self.chars_min.map_or(chars, |least| least.min(chars)));
-        self.chars_max = self.chars_max.max(chars);
+        for caption in record.captions() {
+            let chars = caption.chars().count() as u64;
+            self.captions += 1;
+            self.chars += chars;
+            self.chars_min = Some(self.chars_min.map_or(chars, |least| least.min(chars)));
+            self.chars_max = self.chars_max.max(chars);
+        }
         for synset in &record.synsets {
             *self.labels.entry(synset.clone()).or_default() += 1;
         }

@@ -2,6 +2,7 @@
 
 mod answers;
 mod breeds;
+mod captions;
 mod classes;
 mod classified;
 mod confusions;
@@ -45,6 +46,7 @@ pub const ALL: &[&dyn Task] = &[
     &two_subjects::TwoSubjects,
     &ordering::Ordering,
     &retrieval::Retrieval,
+    &captions::Captions,
     &hierarcaps::Hierarcaps,
     &hyperlex::Hyperlex,
     &words::Words,

@@ -6,10 +6,10 @@ use std::path::Path;
 
 use espalier_core::geometry::Space;
 use espalier_core::input::ResizeMode;
-use espalier_data::Coverage;
-use espalier_data::benchmarks::captioned::{Captioned, EXPECTED};
+use espalier_data::formats::captioned::EXPECTED;
 use espalier_data::formats::registry::{self, Need};
 use espalier_data::records::files::Item;
+use espalier_data::{Captioned, Coverage, Splits};
 use espalier_io::exit::usage;
 
 use crate::Points;
@@ -42,8 +42,8 @@ impl Task for Retrieval {
     }
 
     fn needs(&self) -> &'static str {
-        "a COCO captions JSON or a Karpathy split JSON with its images, or shards of images with \
-         captions; or --image-embeddings and --text-embeddings"
+        "images with captions: a COCO captions JSON, a Karpathy split JSON, a table of names and captions, \
+         text files beside images, or shards; or --image-embeddings and --text-embeddings"
     }
 
     fn benchmarks(&self) -> &'static [BenchmarkData] {
@@ -113,7 +113,11 @@ fn embedded<'a>(cx: &'a Context<'_>) -> anyhow::Result<Pool<'a>> {
 /// Embeds the images and captions of a benchmark with an index.
 fn captioned<'a>(cx: &Context<'_>, path: &Path, space: Cow<'a, Space>) -> anyhow::Result<Pool<'a>> {
     let model = cx.model()?;
-    let data = Captioned::open(path, cx.options.images.as_deref(), &cx.options.split)?;
+    let data = Captioned::open(
+        path,
+        cx.options.images.as_deref(),
+        Splits(&[&cx.options.split]),
+    )?;
     let items = data
         .files
         .iter()
@@ -146,24 +150,32 @@ fn captioned<'a>(cx: &Context<'_>, path: &Path, space: Cow<'a, Space>) -> anyhow
     })
 }
 
-/// Embeds the records of a dataset, each an image with one caption.
+/// Embeds the records of a dataset, each an image with its captions.
 fn recorded<'a>(cx: &Context<'_>, space: Cow<'a, Space>) -> anyhow::Result<Pool<'a>> {
     let model = cx.model()?;
-    let data = registry::open(cx.data, Need::Labels)?;
+    let data = registry::open(cx.data, Need::Captions)?;
     let expected = data.records();
     let found = model.dataset(data, cx.data, cx.resize(ResizeMode::Squeeze))?;
-    let captions = &found.about.captions;
+    let about = &found.about;
     let mut coverage = Coverage {
         expected,
-        found: captions.len() as u64,
-        missing: found.about.broken(),
+        found: about.captions.len() as u64,
+        missing: about.broken(),
         ..Coverage::default()
     };
-    repeated(captions, &mut coverage);
+    let (mut captions, mut picture_of) = (Vec::new(), Vec::new());
+    for (picture, first) in (0..).zip(&about.captions) {
+        let more = about.more_captions.get(picture as usize);
+        for text in [first].into_iter().chain(more.into_iter().flatten()) {
+            captions.push(text.clone());
+            picture_of.push(picture);
+        }
+    }
+    repeated(&captions, &mut coverage);
     Ok(Pool {
         space,
-        texts: model.texts(captions)?,
-        picture_of: (0..captions.len() as u32).collect(),
+        texts: model.texts(&captions)?,
+        picture_of,
         pictures: found.points.clone(),
         coverage,
         dataset: None,
@@ -234,7 +246,11 @@ fn precomputed<'a>(cx: &Context<'_>) -> anyhow::Result<Pool<'a>> {
             dataset: None,
         });
     };
-    let data = Captioned::open(path, cx.options.images.as_deref(), &cx.options.split)?;
+    let data = Captioned::open(
+        path,
+        cx.options.images.as_deref(),
+        Splits(&[&cx.options.split]),
+    )?;
     let rows = rows_by_name(&data.names, &images.by_name(), &mut coverage);
     let (picks, picture_of) = pairs_by_name(&data, &rows, &texts.by_name(), &mut coverage);
     let unchanged = picks.iter().copied().eq(0..all.len());

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use espalier_core::taxonomy::Taxonomy;
 use espalier_data::formats::registry::{self, Need};
-use espalier_data::formats::synthetic;
-use espalier_data::{Dataset, Synthetic};
+use espalier_data::formats::{captions, synthetic};
+use espalier_data::{Dataset, Splits, Synthetic};
 use espalier_figures::figure::Output;
 use espalier_figures::plot::photo_parts::{self, PhotoParts, ReadOptions};
 use espalier_figures::plot::subject::Subject;
@@ -55,8 +55,9 @@ pub(super) fn dataset(args: &DataArgs, most: usize, seed: u64) -> anyhow::Result
     match args.dataset {
         DatasetKind::Hierarcaps => Err(usage(
             "--dataset hierarcaps: expected a dataset with images, found one with texts only; use \
-             grit, taxonomy, parts or synthetic",
+             grit, captions, taxonomy, parts or synthetic",
         )),
+        DatasetKind::Captions => Ok(captions::open(&args.data, Splits::ALL)?),
         DatasetKind::Parts => Ok(registry::open(&args.data, Need::Boxes)?),
         _ => Ok(registry::open(&args.data, Need::Labels)?),
     }

@@ -42,7 +42,14 @@ impl StepContext<'_> {
 
     /// Returns how the images and texts of the batch are contrasted, with the learned scale.
     pub(super) fn contrast(&self) -> Contrast {
-        Contrast::from(self.model.logit_scale.value()).in_blocks(Some(self.contrast_rows))
+        self.contrast_with(self.model.logit_scale.value())
+    }
+
+    /// Returns how the images and texts of the batch are contrasted, with the scale `[1]`.
+    pub(super) fn contrast_with(&self, scale: Tensor<1>) -> Contrast {
+        Contrast::from(scale)
+            .in_blocks(Some(self.contrast_rows))
+            .within(self.inputs.same_images.clone())
     }
 
     /// Returns the features of batches of images, one batch after the other, from the patches of

@@ -1,7 +1,7 @@
 //! RCME: both encoders learn the order of lineages, and images stay near their last rank.
 
 use burn::tensor::Tensor;
-use espalier_core::loss::{self, Contrast, Lineages, LossTerms, RcmeWeights};
+use espalier_core::loss::{self, Lineages, LossTerms, RcmeWeights};
 use espalier_core::math::normalize;
 use espalier_core::model::LiftKind;
 use espalier_data::records::lineage::NegativeKind;
@@ -59,7 +59,7 @@ impl Method for Rcme {
         };
         // The contrast uses the scale of the start weights, which is not trained.
         let scale = step.model.logit_scale.value().detach();
-        let contrast = Contrast::from(scale.clone()).in_blocks(Some(step.contrast_rows));
+        let contrast = step.contrast_with(scale.clone());
         let terms = loss::rcme(&lineages, contrast, weights);
         let Some(images) = images else { return terms };
         step.with_distillation(terms, o, images, scale, |x, y| x.matmul(y.transpose()))

@@ -1,4 +1,4 @@
-//! Locates the caption file and the images of a benchmark.
+//! Locates captions and their images.
 
 use std::path::{Path, PathBuf};
 
@@ -6,35 +6,91 @@ use crate::formats::open_images::files;
 use crate::records::error::{DataError, Result};
 use crate::records::paths::folder_of;
 
-/// Expected file layout, for error messages.
-pub const EXPECTED: &str = "a COCO captions JSON (images[id, file_name], annotations[image_id, \
-    caption]) or a Karpathy split JSON (images[filename, split, sentences[raw]]), given directly or \
-    in a folder, its images in --images DIR or below the same folder";
+use super::images::{EXPECTED, Splits};
+use super::{beside, table};
 
-/// Returns the JSON file that a path refers to: the path itself, or the only one below it with a
-/// caption file's name.
-pub(crate) fn json_file(path: &Path) -> Result<PathBuf> {
-    if path.is_file() {
-        return Ok(path.to_owned());
+/// Where captions are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// COCO's or Karpathy's JSON.
+    Json(PathBuf),
+    /// A table of names and captions.
+    Table(PathBuf),
+    /// A folder of photos with text files.
+    Beside(PathBuf),
+}
+
+impl Place {
+    /// Finds the captions that a path refers to: the path itself, or what lies below it.
+    ///
+    /// # Errors
+    /// If there are none, or several files of them.
+    pub(super) fn find(path: &Path, splits: Splits<'_>) -> Result<Self> {
+        if path.is_file() {
+            let is_json = path.extension().is_some_and(|e| e == "json");
+            return match is_json {
+                true => Ok(Self::Json(path.to_owned())),
+                false if table::matches(path) => Ok(Self::Table(path.to_owned())),
+                false => Err(DataError::layout(path, EXPECTED, "another file")),
+            };
+        }
+        if !path.is_dir() {
+            return Err(DataError::layout(path, EXPECTED, "no such file or folder"));
+        }
+        let all = files(path)?;
+        if let Some(file) = json_file(path, &all, splits)? {
+            return Ok(Self::Json(file));
+        }
+        if let Some(file) = all.iter().find(|file| is_table(file)) {
+            return Ok(Self::Table(file.clone()));
+        }
+        if beside::matches(path) {
+            return Ok(Self::Beside(path.to_owned()));
+        }
+        let found = "none of them";
+        Err(DataError::layout(path, EXPECTED, found))
     }
-    if !path.is_dir() {
-        return Err(DataError::layout(path, EXPECTED, "no such file or folder"));
+
+    pub(super) fn path(&self) -> &Path {
+        match self {
+            Self::Json(path) | Self::Table(path) | Self::Beside(path) => path,
+        }
     }
+}
+
+/// Returns whether a file has the name and the columns of a table of captions.
+fn is_table(file: &Path) -> bool {
+    const STEMS: [&str; 4] = ["captions", "metadata", "results", ".token"];
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    let extension = file
+        .extension()
+        .and_then(|e| e.to_str())
+        .unwrap_or_default();
+    ["csv", "tsv", "txt", "jsonl"].contains(&extension)
+        && STEMS.iter().any(|stem| name.contains(stem))
+        && table::matches(file)
+}
+
+/// Returns the only file with the name of a JSON of captions.
+fn json_file(path: &Path, all: &[PathBuf], splits: Splits<'_>) -> Result<Option<PathBuf>> {
     let name_contains = |p: &Path, words: &[&str]| {
         let name = p.file_name().unwrap_or_default().to_string_lossy();
         name.ends_with(".json") && words.iter().any(|w| name.contains(w))
     };
-    let all = files(path)?;
-    // Of COCO's annotation files, those of the validation images are preferred.
+    // COCO has a file for each split.
+    let of_coco = match splits == Splits::TRAINING {
+        true => "captions_train",
+        false => "captions_val",
+    };
     for words in [
-        &["captions_val"][..],
-        &["dataset_flickr30k", "dataset_coco"],
+        &[of_coco][..],
+        &["dataset_flickr8k", "dataset_flickr30k", "dataset_coco"],
         &["caption"],
     ] {
         let found: Vec<&PathBuf> = all.iter().filter(|p| name_contains(p, words)).collect();
         match found.as_slice() {
             [] => {}
-            [single] => return Ok((*single).clone()),
+            [single] => return Ok(Some((*single).clone())),
             several => {
                 let names: Vec<String> = several.iter().map(|p| p.display().to_string()).collect();
                 let found = format!("{}; give one of them", names.join(", "));
@@ -42,19 +98,16 @@ pub(crate) fn json_file(path: &Path) -> Result<PathBuf> {
             }
         }
     }
-    Err(DataError::layout(
-        path,
-        EXPECTED,
-        "no .json with captions in its name",
-    ))
+    Ok(None)
 }
 
 /// Recognises benchmarks by their file names.
-pub(crate) fn dataset_name(file: &Path) -> Option<&'static str> {
+pub(super) fn dataset_name(file: &Path) -> Option<&'static str> {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     let names = [
         ("captions_val2017", "coco"),
         ("captions_val2014", "coco2014"),
+        ("dataset_flickr8k", "flickr8k"),
         ("dataset_flickr30k", "flickr30k"),
     ];
     names
@@ -65,7 +118,7 @@ pub(crate) fn dataset_name(file: &Path) -> Option<&'static str> {
 
 /// Returns the folders to search for images: the folder given by the user, or else the folder of
 /// the JSON. For COCO's `annotations` folder, the images are in its parent folder.
-pub(crate) fn image_folders(path: &Path, file: &Path, images: Option<&Path>) -> Vec<PathBuf> {
+pub(super) fn image_folders(path: &Path, file: &Path, images: Option<&Path>) -> Vec<PathBuf> {
     if let Some(images) = images {
         return vec![images.to_owned()];
     }

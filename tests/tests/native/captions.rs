@@ -1,0 +1,264 @@
+//! Images with several captions each: every method that needs no boxes' places is trained on them, and all forms in
+//! which they are published are the same data.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow_array::builder::{ListBuilder, StringBuilder};
+use arrow_array::{ArrayRef, BinaryArray};
+use clap::ValueEnum;
+use espalier_tests::trainer;
+use espalier_trainer::config::MethodName;
+use serde_json::{Value, json};
+
+use crate::data::shards::{picture, png, tar_of, write_columns};
+
+const SUBJECTS: [&str; 6] = ["dog", "man", "woman", "bird", "horse", "boy"];
+const DOINGS: [&str; 4] = ["is running", "jumps", "is sitting", "walks"];
+const PLACES: [&str; 5] = [
+    "on the beach",
+    "in the snow",
+    "in a field",
+    "on a street",
+    "in a kitchen",
+];
+
+/// An image and its captions.
+struct Captioned {
+    name: String,
+    picture: Vec<u8>,
+    captions: Vec<String>,
+}
+
+/// Returns images with two captions each, which say different things.
+fn images(count: usize) -> Vec<Captioned> {
+    let image = |number: usize| {
+        let subject = SUBJECTS[number % SUBJECTS.len()];
+        let doing = DOINGS[number % DOINGS.len()];
+        let place = PLACES[number % PLACES.len()];
+        Captioned {
+            name: format!("{number:03}.png"),
+            picture: png(&picture(number)),
+            captions: vec![
+                format!("A {subject} {doing} {place}, photo {number} ."),
+                format!("one {subject} that {doing} {place} by day {number}"),
+            ],
+        }
+    };
+    (0..count).map(image).collect()
+}
+
+fn write_pictures(folder: &Path, images: &[Captioned]) {
+    fs::create_dir_all(folder).unwrap();
+    for image in images {
+        fs::write(folder.join(&image.name), &image.picture).unwrap();
+    }
+}
+
+/// Writes Karpathy's form with the images of one split and returns its file.
+fn write_karpathy(folder: &Path, images: &[Captioned], split: &str) -> PathBuf {
+    write_pictures(&folder.join("images"), images);
+    let entry = |image: &Captioned| {
+        let sentences: Vec<Value> = image.captions.iter().map(|c| json!({ "raw": c })).collect();
+        json!({"filename": image.name, "split": split, "sentences": sentences})
+    };
+    let entries: Vec<Value> = images.iter().map(entry).collect();
+    let file = folder.join("captions.json");
+    fs::write(&file, json!({ "images": entries }).to_string()).unwrap();
+    file
+}
+
+fn fit(logs: &Path, data: &Path, method: MethodName, more: &[&str]) -> (Option<i32>, String) {
+    let mut args = vec!["fit", "--dataset", "captions", "--method", method.name()];
+    args.extend([
+        "--data",
+        data.to_str().unwrap(),
+        "--logs",
+        logs.to_str().unwrap(),
+    ]);
+    args.extend(["--model", "vit_t8_64", "--batch-size", "8", "--warmup", "2"]);
+    args.extend(["--lr", "1e-3", "--steps", "40", "--name", method.name()]);
+    args.extend(["train.log_frequency=1", "dataset.max_broken=0.1"]);
+    args.extend(more);
+    let out = trainer(&args);
+    let said = String::from_utf8_lossy(&out.stderr).into_owned();
+    (out.status.code(), said)
+}
+
+#[test]
+fn every_method_but_one_learns_from_captions() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = write_karpathy(dir.path(), &images(24), "train");
+    let logs = dir.path().join("logs");
+    for &method in MethodName::value_variants() {
+        let name = method.name();
+        let (code, said) = fit(&logs, &file, method, &[]);
+        if method == MethodName::Parts {
+            assert_eq!(code, Some(2), "{said}");
+            assert!(said.contains("needs boxes and where they are"), "{said}");
+            continue;
+        }
+        assert_eq!(code, Some(0), "{name}: {said}");
+        let text = fs::read_to_string(logs.join(name).join("metrics.jsonl")).unwrap();
+        let losses = text.lines().map(|line| {
+            let line: Value = serde_json::from_str(line).unwrap();
+            line["loss"].as_f64().unwrap()
+        });
+        let losses: Vec<f64> = losses.collect();
+        let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len() as f64;
+        let (first, last) = (mean(&losses[..10]), mean(&losses[30..]));
+        assert!(
+            last < first,
+            "{name}: expected a loss below {first}, found {last}"
+        );
+    }
+}
+
+#[test]
+fn a_locked_encoder_needs_the_features_of_the_whole_image_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = write_karpathy(dir.path(), &images(12), "train");
+    let cache = dir.path().join("features");
+    let locked = ["--lock-image", "--feature-cache", cache.to_str().unwrap()];
+    let logs = dir.path().join("logs");
+    // The phrases of a caption have the whole image as their box: its features serve for both.
+    for (method, expected) in [
+        (MethodName::Hycoclip, "12 computed"),
+        (MethodName::Meru, "0 computed"),
+    ] {
+        let (code, said) = fit(&logs, &file, method, &locked);
+        assert_eq!(code, Some(0), "{said}");
+        let log = fs::read_to_string(logs.join(method.name()).join("out.log")).unwrap();
+        assert!(
+            log.contains("features of 12 photos") && log.contains(expected),
+            "{log}"
+        );
+    }
+}
+
+#[test]
+fn validation_takes_the_validation_split_of_the_same_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = write_karpathy(dir.path(), &images(12), "train");
+    let mut index: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+    for entry in index["images"].as_array_mut().unwrap().iter_mut().skip(8) {
+        entry["split"] = json!("val");
+    }
+    fs::write(&file, index.to_string()).unwrap();
+    let logs = dir.path().join("logs");
+    let val = ["--val-data", file.to_str().unwrap(), "train.batch_size=4"];
+    let (code, said) = fit(&logs, &file, MethodName::Clip, &val);
+    assert_eq!(code, Some(0), "{said}");
+    let text = fs::read_to_string(logs.join("clip").join("metrics.jsonl")).unwrap();
+    assert!(text.contains("val_loss"), "{text}");
+    // Without the split that is trained on, the error lists those that there are.
+    let of_test = format!("{}?split=test", file.display());
+    let (code, said) = fit(&logs, Path::new(&of_test), MethodName::Meru, &[]);
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("its splits are train, val"), "{said}");
+}
+
+/// Writes the images in every form, each in a folder of its own, and returns what `--data` takes.
+fn write_every_form(folder: &Path, images: &[Captioned]) -> Vec<PathBuf> {
+    let at = |name: &str| {
+        let place = folder.join(name);
+        fs::create_dir_all(&place).unwrap();
+        place
+    };
+    let karpathy = write_karpathy(&at("karpathy"), images, "test");
+
+    let table = at("table");
+    write_pictures(&table, images);
+    let rows = images.iter().flat_map(|image| {
+        let rows = image.captions.iter();
+        rows.map(move |caption| format!("{},\"{caption}\"\n", image.name))
+    });
+    let rows: String = rows.collect();
+    fs::write(table.join("captions.csv"), format!("image,caption\n{rows}")).unwrap();
+
+    let beside = at("beside");
+    write_pictures(&beside, images);
+    for image in images {
+        let text = beside.join(&image.name).with_extension("txt");
+        fs::write(text, image.captions.join("\n")).unwrap();
+    }
+
+    let tar = at("tar").join("00000.tar");
+    let members: Vec<(String, Vec<u8>)> = images
+        .iter()
+        .flat_map(|image| {
+            let key = image.name.trim_end_matches(".png");
+            let json = json!({ "captions": image.captions }).to_string();
+            [
+                (image.name.clone(), image.picture.clone()),
+                (format!("{key}.json"), json.into_bytes()),
+            ]
+        })
+        .collect();
+    fs::write(&tar, tar_of(&members)).unwrap();
+
+    let parquet = at("parquet").join("train.parquet");
+    let mut captions = ListBuilder::new(StringBuilder::new());
+    for image in images {
+        for caption in &image.captions {
+            captions.values().append_value(caption);
+        }
+        captions.append(true);
+    }
+    let pictures = images.iter().map(|image| Some(image.picture.as_slice()));
+    let pictures: ArrayRef = Arc::new(pictures.collect::<BinaryArray>());
+    let columns = vec![
+        ("image", pictures),
+        ("texts", Arc::new(captions.finish()) as ArrayRef),
+    ];
+    write_columns(&parquet, columns, 7);
+    vec![karpathy, table, beside, tar, parquet]
+}
+
+fn json_of(args: &[&str]) -> Value {
+    let out = trainer(args);
+    let said = String::from_utf8_lossy(&out.stderr);
+    assert!(out.status.success(), "{args:?}: {said}");
+    serde_json::from_slice(&out.stdout).unwrap()
+}
+
+#[test]
+fn every_form_of_captions_is_the_same_data() {
+    let dir = tempfile::tempdir().unwrap();
+    let model = concat!(env!("CARGO_MANIFEST_DIR"), "/../static/models/tiny");
+    let mut first: Option<Value> = None;
+    for path in write_every_form(dir.path(), &images(18)) {
+        let path = path.to_str().unwrap();
+        let audit = json_of(&["data", "audit", "--dataset", "captions", path, "--json"]);
+        assert_eq!(
+            (&audit["records"], &audit["broken"]),
+            (&json!(18), &json!(0)),
+            "{path}"
+        );
+        assert_eq!(audit["captions"]["min"], json!(33), "{path}: {audit}");
+
+        let args = [
+            "eval",
+            "--checkpoint",
+            model,
+            "--task",
+            "retrieval",
+            "--data",
+            path,
+        ];
+        let found = json_of(&[&args[..], &["--json"]].concat());
+        let found = found.as_array().map_or(&found, |all| &all[0]);
+        assert_eq!(
+            (&found["n"], &found["classes"]),
+            (&json!(36), &json!(18)),
+            "{path}"
+        );
+        let metrics = found["metrics"].clone();
+        assert_eq!(
+            *first.get_or_insert_with(|| metrics.clone()),
+            metrics,
+            "{path}"
+        );
+    }
+}

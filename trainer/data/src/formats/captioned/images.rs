@@ -1,0 +1,125 @@
+//! Images with their captions, as all forms are read.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use crate::formats::picture_index::PictureIndex;
+use crate::records::coverage::Coverage;
+
+/// Expected file layout, for error messages.
+pub const EXPECTED: &str = "images with captions: a COCO captions JSON (images[id, file_name], annotations[image_id, \
+    caption]), a Karpathy split JSON (images[filename, split, sentences[raw]]), a CSV, TSV or JSON lines with \
+    columns of image names and captions, or a text file beside each image; a file, or a folder with one, its \
+    images in --images DIR or below the same folder";
+
+/// The splits of a dataset that are read; all of them if none is named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Splits<'a>(pub &'a [&'a str]);
+
+impl Splits<'_> {
+    /// The splits to train on: Karpathy's split of COCO keeps the rest of its validation images for training.
+    pub const TRAINING: Splits<'static> = Splits(&["train", "restval"]);
+    /// The split that is measured during training.
+    pub const VALIDATION: Splits<'static> = Splits(&["val"]);
+
+    /// All splits.
+    pub const ALL: Splits<'static> = Splits(&[]);
+
+    pub(super) fn contains(&self, split: &str) -> bool {
+        self.0.is_empty() || self.0.contains(&split)
+    }
+}
+
+impl fmt::Display for Splits<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}`", self.0.join("` or `"))
+    }
+}
+
+/// Where the images of an index are looked for.
+pub(super) struct Places {
+    /// Folder of the index.
+    pub(super) base: PathBuf,
+    /// Images below the folders that are searched.
+    pub(super) pictures: PictureIndex,
+}
+
+impl Places {
+    /// Returns the file of an image: at its path from the index, else anywhere below the folders that are
+    /// searched.
+    fn find(&self, name: &str) -> Option<PathBuf> {
+        let path = self.base.join(name);
+        if path.is_file() {
+            return Some(path);
+        }
+        self.pictures.find(name).map(Path::to_path_buf)
+    }
+}
+
+/// Images and their captions.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Captioned {
+    /// Name of the benchmark, if it can be derived from the file name.
+    pub dataset: Option<&'static str>,
+    /// Image names as given in the index.
+    pub names: Vec<String>,
+    /// Image files; `None` where the file is missing.
+    pub files: Vec<Option<PathBuf>>,
+    /// Captions.
+    pub captions: Vec<String>,
+    /// Index of the image of each caption.
+    pub picture_of: Vec<u32>,
+    /// Counts of available and missing items; items are images.
+    pub coverage: Coverage,
+}
+
+impl Captioned {
+    /// Returns the images with their captions: name, file and captions of each.
+    pub fn into_images(self) -> impl Iterator<Item = (String, Option<PathBuf>, Vec<String>)> {
+        let mut captions = vec![Vec::new(); self.names.len()];
+        for (text, picture) in self.captions.into_iter().zip(self.picture_of) {
+            captions[picture as usize].push(text);
+        }
+        let images = self.names.into_iter().zip(self.files).zip(captions);
+        images.map(|((name, file), captions)| (name, file, captions))
+    }
+
+    /// Records an image and whether its file exists; returns its index.
+    pub(super) fn add_image(&mut self, name: String, places: &Places) -> u32 {
+        let file = places.find(&name);
+        self.add_file(name, file)
+    }
+
+    pub(super) fn add_file(&mut self, name: String, file: Option<PathBuf>) -> u32 {
+        match file {
+            Some(_) => self.coverage.usable(1),
+            None => self.coverage.miss("picture not there", &name),
+        }
+        self.names.push(name);
+        self.files.push(file);
+        self.names.len() as u32 - 1
+    }
+
+    /// Adds the captions of an image; blank ones are left out.
+    pub(super) fn add_captions(
+        &mut self,
+        picture: u32,
+        captions: impl IntoIterator<Item = String>,
+    ) {
+        let before = self.captions.len();
+        let mut blank = 0;
+        for caption in captions {
+            if caption.trim().is_empty() {
+                blank += 1;
+            } else {
+                self.captions.push(caption);
+                self.picture_of.push(picture);
+            }
+        }
+        let name = &self.names[picture as usize];
+        self.coverage.note("blank caption left out", blank, name);
+        if self.captions.len() == before {
+            self.coverage.note("picture without a caption", 1, name);
+        }
+    }
+}

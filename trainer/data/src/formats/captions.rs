@@ -1,0 +1,188 @@
+//! Images with captions as training data: everything that [`Captioned`] reads, and shards of images with texts
+//! (notation 5.7).
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use espalier_io::disk::read;
+
+use super::captioned::{Captioned, Splits};
+use super::condition::split_condition;
+use super::grit::Grit;
+use crate::records::error::{DataError, Result};
+use crate::records::fault::{Broken, Cause, Fault};
+use crate::records::mixture::Mixture;
+use crate::records::picture::Picture;
+use crate::records::source::{Dataset, Record, Records};
+use crate::records::table::Table;
+
+/// Opens images with captions. Each path is a file or folder of [`Captioned`] or names shards; a split is
+/// chosen by `FILE?split=NAME`, otherwise `splits` are read.
+///
+/// # Errors
+/// [`DataError`] that names the file and the problem.
+pub fn open(paths: &[PathBuf], splits: Splits<'_>) -> Result<Arc<dyn Dataset>> {
+    let (mut sources, mut shards) = (Vec::new(), Vec::new());
+    for path in paths {
+        match table(path, splits)? {
+            Some(found) => sources.push(Arc::new(found) as Arc<dyn Dataset>),
+            None => shards.push(path.clone()),
+        }
+    }
+    if !shards.is_empty() || sources.is_empty() {
+        sources.push(Arc::new(Grit::with_captions(&shards)?));
+    }
+    if sources.len() == 1 {
+        return Ok(sources.swap_remove(0));
+    }
+    let once = sources.into_iter().map(|source| (source, 1.0));
+    Ok(Arc::new(Mixture::new(once.collect())))
+}
+
+/// Opens what is not a shard; `None` for everything else.
+fn table(path: &Path, splits: Splits<'_>) -> Result<Option<Table>> {
+    let (file, condition) = split_condition(path);
+    let Some(condition) = condition else {
+        return match Captioned::matches(&file) {
+            true => Captioned::open(&file, None, splits).map(|found| Some(rows(&file, found))),
+            false => Ok(None),
+        };
+    };
+    if condition.column != "split" {
+        return Err(DataError::layout(
+            path,
+            "FILE?split=NAME, the only condition for images with captions",
+            format!("`{}={}`", condition.column, condition.value),
+        ));
+    }
+    let found = Captioned::open(&file, None, Splits(&[&condition.value]))?;
+    Ok(Some(rows(&file, found)))
+}
+
+fn rows(file: &Path, found: Captioned) -> Table {
+    let rows: Vec<Row> = found
+        .into_images()
+        .map(|(key, file, captions)| Row {
+            key,
+            file,
+            captions,
+        })
+        .collect();
+    Table::new(file.display().to_string(), rows.len(), Arc::new(Rows(rows)))
+}
+
+/// An image of an index.
+struct Row {
+    key: String,
+    file: Option<PathBuf>,
+    captions: Vec<String>,
+}
+
+struct Rows(Vec<Row>);
+
+impl Records for Rows {
+    fn read(&self, row: usize) -> std::result::Result<Record, Broken> {
+        let Row {
+            key,
+            file,
+            captions,
+        } = &self.0[row];
+        let read = || {
+            let missing = |detail: String| Fault::new(Cause::MissingPicture, detail);
+            let file = file
+                .as_ref()
+                .ok_or_else(|| missing("file not found".into()))?;
+            let bytes = read::bytes(file).map_err(|e| missing(e.to_string()))?;
+            Record::captioned(key.clone(), Picture::Encoded(bytes), captions.clone())
+        };
+        read().map_err(|fault| fault.of(key))
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::records::random::{Purpose, Random};
+
+    fn folder() -> tempfile::TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        let json = r#"{"images": [
+            {"filename": "1.png", "split": "train", "sentences": [{"raw": "a"}, {"raw": " "}, {"raw": "b"}]},
+            {"filename": "2.png", "split": "val", "sentences": [{"raw": "c"}]},
+            {"filename": "3.png", "split": "train", "sentences": [{"raw": "d"}]},
+            {"filename": "1.png", "split": "odd", "sentences": []}, {"filename": "1.png", "split": "odd",
+             "sentences": [{"raw": "e"}]}]}"#;
+        std::fs::write(dir.path().join("captions.json"), json).unwrap();
+        for name in ["1.png", "2.png"] {
+            image::RgbImage::new(4, 4)
+                .save(dir.path().join(name))
+                .unwrap();
+        }
+        dir
+    }
+
+    fn read(paths: &[PathBuf]) -> Vec<std::result::Result<Record, Cause>> {
+        let data = open(paths, Splits::TRAINING).unwrap();
+        let units = data.units().iter().enumerate();
+        let records = units.flat_map(|(at, unit)| {
+            let loaded = data.load(at).unwrap();
+            let rows = 0..unit.records as usize;
+            rows.map(|row| loaded.read(row).map_err(|b| b.fault.cause))
+                .collect::<Vec<_>>()
+        });
+        records.collect()
+    }
+
+    #[test]
+    fn an_image_has_all_its_captions_and_a_missing_one_is_a_broken_record() {
+        let dir = folder();
+        let records = read(&[dir.path().to_owned()]);
+        assert_eq!(records.len(), 2);
+        let first = records[0].as_ref().unwrap();
+        assert_eq!((&first.key[..], &first.caption[..]), ("1.png", "a"));
+        assert_eq!(first.more_captions, ["b"]);
+        assert_eq!(first.picture.size().unwrap(), (4, 4));
+        assert_eq!(records[1].as_ref().unwrap_err(), &Cause::MissingPicture);
+    }
+
+    #[test]
+    fn a_condition_names_a_split_and_paths_are_read_one_after_the_other() {
+        let dir = folder();
+        let with = |condition: &str| {
+            let file = dir.path().join("captions.json");
+            PathBuf::from(format!("{}?{condition}", file.display()))
+        };
+        let val = read(&[with("split=val")]);
+        assert_eq!(val[0].as_ref().unwrap().caption, "c");
+        let odd = read(&[with("split=odd")]);
+        assert_eq!(odd[0].as_ref().unwrap_err(), &Cause::MissingCaption);
+        assert_eq!(odd[1].as_ref().unwrap().caption, "e");
+        let both = read(&[with("split=val"), with("split=odd")]);
+        assert_eq!(both.len(), 3);
+        let error = |condition: &str| {
+            let opened = open(&[with(condition)], Splits::TRAINING);
+            opened.map(|_| ()).unwrap_err().to_string()
+        };
+        assert!(error("split=test").contains("its splits are odd, train, val"));
+        assert!(error("source=web").contains("FILE?split=NAME"));
+    }
+
+    #[test]
+    fn each_caption_is_chosen_equally_often() {
+        let dir = folder();
+        let record = read(&[dir.path().to_owned()]).swap_remove(0).unwrap();
+        let mut times = [0; 2];
+        for index in 0..400 {
+            let mut record = record.clone();
+            record.choose_caption(&mut Random::new(3, Purpose::Sample, 0, index));
+            assert!(record.more_captions.is_empty());
+            times[usize::from(record.caption == "b")] += 1;
+        }
+        assert!(times.iter().all(|n| (150..250).contains(n)), "{times:?}");
+        // A single caption takes no random number: other draws of the sample stay as they were.
+        let mut random = Random::new(3, Purpose::Sample, 0, 0);
+        Record::labelled(String::new(), Picture::None, None, "only").choose_caption(&mut random);
+        assert_eq!(random.bits(), Random::new(3, Purpose::Sample, 0, 0).bits());
+    }
+}

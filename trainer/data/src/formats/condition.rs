@@ -1,0 +1,25 @@
+//! Conditions at the end of a path, which select rows of its file: `photos.csv?source=NIPS 2017`.
+
+use std::path::{Path, PathBuf};
+
+/// Keeps the rows with a value in a column.
+pub(crate) struct Condition {
+    pub(crate) column: String,
+    pub(crate) value: String,
+}
+
+/// Splits a path into the path itself and its condition, if it ends with one.
+pub(crate) fn split_condition(path: &Path) -> (PathBuf, Option<Condition>) {
+    let text = path.to_string_lossy();
+    let parts = text.split_once('?').filter(|_| !path.exists());
+    match parts.and_then(|(file, rest)| Some((file, rest.split_once('=')?))) {
+        Some((file, (column, value))) => {
+            let condition = Condition {
+                column: column.trim().to_owned(),
+                value: value.trim().to_owned(),
+            };
+            (PathBuf::from(file), Some(condition))
+        }
+        None => (path.to_owned(), None),
+    }
+}
