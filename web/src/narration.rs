@@ -45,7 +45,17 @@ pub fn narrate(result: &CaptionResult, manifest: &Manifest, tree: Option<&Taxono
 #[must_use]
 pub fn place_sentence(place: &Lineage, taxonomy: &TaxonomyResult) -> String {
     let p = place.path.last().map_or(0.0, |step| step.p);
-    let statement = format!("This is {}", how_sure_of((&place.id, &place.name), p));
+    let stop = taxonomy
+        .path
+        .iter()
+        .position(|step| step.id == taxonomy.stop);
+    let at = taxonomy.path.iter().position(|step| step.id == place.id);
+    // Whatever is not on the path down to the stop is beyond it.
+    let beyond = at.is_none() || at > stop;
+    let statement = format!(
+        "This is {}",
+        how_sure_of((&place.id, &place.name), p, beyond)
+    );
     if taxonomy.path.iter().any(|step| step.id == place.id) {
         return format!("{statement}.");
     }

@@ -18,12 +18,25 @@ pub fn how_sure(p: f64) -> &'static str {
     }
 }
 
+/// Returns the words for the probability of a concept. What lies `beyond` the node where the evidence stops is
+/// at most possible, so that no list is surer than the sentence, which says that it cannot tell.
+#[must_use]
+pub fn certainty(p: f64, beyond: bool) -> &'static str {
+    match beyond {
+        true => how_sure(p.min(BEYOND)),
+        false => how_sure(p),
+    }
+}
+
+/// Probability whose words are the strongest for what lies beyond the evidence.
+const BEYOND: f64 = MIN_GUESS;
+
 /// Names a concept, given by id and name, with its probability: "very likely a bird", "unlikely to be
 /// a robin".
 #[must_use]
-pub fn how_sure_of((id, name): (&str, &str), p: f64) -> String {
+pub fn how_sure_of((id, name): (&str, &str), p: f64, beyond: bool) -> String {
     let name = spoken_name(id, name);
-    match how_sure(p) {
+    match certainty(p, beyond) {
         "unlikely" => format!("unlikely to be {name}"),
         sure => format!("{sure} {name}"),
     }
@@ -185,7 +198,9 @@ fn path_sentence(verdict: &Verdict, concept: &str, common: Option<&str>) -> Stri
     let concept = (verdict.concept.as_str(), concept);
     if verdict.concept == verdict.common {
         return match verdict.p {
-            p if p >= 0.5 => format!("It fits: this is {}.", how_sure_of(concept, p)),
+            p if p >= 0.5 && !verdict.beyond => {
+                format!("It fits: this is {}.", how_sure_of(concept, p, false))
+            }
             p if p >= MIN_GUESS => format!("This might be {name}, but I'm not sure enough."),
             _ => format!("This is unlikely to be {name}."),
         };
@@ -193,14 +208,21 @@ fn path_sentence(verdict: &Verdict, concept: &str, common: Option<&str>) -> Stri
     match common {
         Some(common) if verdict.common_p >= MIN_GUESS => format!(
             "This is {}{} {}.",
-            how_sure_of((&verdict.common, common), verdict.common_p),
+            how_sure_of(
+                (&verdict.common, common),
+                verdict.common_p,
+                verdict.common_beyond
+            ),
             if verdict.p < MIN_GUESS { ", but" } else { "," },
-            how_sure_of(concept, verdict.p),
+            how_sure_of(concept, verdict.p, verdict.beyond),
         ),
         _ if verdict.p < MIN_GUESS => {
             format!("They have almost nothing in common; probably not {name}.")
         }
-        _ => format!("This is {}.", how_sure_of(concept, verdict.p)),
+        _ => format!(
+            "This is {}.",
+            how_sure_of(concept, verdict.p, verdict.beyond)
+        ),
     }
 }
 
@@ -371,8 +393,10 @@ mod tests {
             by: PlacedBy::Name,
             understood: true,
             p,
+            beyond: false,
             common: "b".into(),
             common_p: 0.9,
+            common_beyond: false,
         }
     }
 
@@ -405,6 +429,32 @@ mod tests {
             "This might be a robin, but I'm not sure enough."
         );
         assert_eq!(on_path(0.1), "This is unlikely to be a robin.");
+    }
+
+    #[test]
+    fn what_lies_beyond_the_evidence_is_at_most_possible() {
+        for p in [0.3, 0.5, 0.85, 1.0] {
+            assert_eq!(certainty(p, true), "possibly");
+        }
+        assert_eq!(
+            (certainty(0.1, true), certainty(0.85, false)),
+            ("unlikely", "very likely")
+        );
+        let mut on_path = verdict(0.9);
+        on_path.common = "r".into();
+        on_path.beyond = true;
+        let said =
+            |verdict: &Verdict| verdict_sentences("a robin", verdict, ("robin", Some("bird")));
+        assert_eq!(
+            said(&on_path)[0],
+            "This might be a robin, but I'm not sure enough."
+        );
+        let mut off_path = verdict(0.4);
+        (off_path.beyond, off_path.common_beyond) = (true, true);
+        assert_eq!(
+            said(&off_path)[0],
+            "This is possibly a bird, possibly a robin."
+        );
     }
 
     #[test]

@@ -61,11 +61,17 @@ pub struct Verdict {
     pub understood: bool,
     /// Probability that the photo shows the concept.
     pub p: f64,
+    /// Whether the concept lies beyond the node where the evidence stops.
+    #[serde(default)]
+    pub beyond: bool,
     /// Id of the lowest nameable node above both the concept and the end of the photo's path; the
     /// id of the concept if the path leads through it.
     pub common: String,
     /// Probability of that node.
     pub common_p: f64,
+    /// Whether that node lies beyond the node where the evidence stops.
+    #[serde(default)]
+    pub common_beyond: bool,
 }
 
 impl Captioner {
@@ -90,6 +96,8 @@ impl Captioner {
         } else {
             taxonomy.nameable_above(lowest)
         };
+        let stop = place.path.steps.get(place.path.stop).map(|step| step.0);
+        let beyond = |ix| !stop.is_some_and(|stop| taxonomy.is_at_or_above(ix, stop));
         let p = |ix: NodeIx| f64::from(place.p.get(ix.index()).copied().unwrap_or(0.0));
         Verdict {
             similarity,
@@ -104,8 +112,10 @@ impl Captioner {
             by,
             understood: by != PlacedBy::Embedding || is_near(space, phrase, concept, nodes),
             p: p(concept),
+            beyond: beyond(concept),
             common: taxonomy.node(common).id.clone(),
             common_p: p(common),
+            common_beyond: beyond(common),
         }
     }
 }

@@ -116,8 +116,8 @@ impl Taxonomy {
     /// Returns the lowest node at or above both, along first parents of `a`; the root if there is
     /// none closer.
     pub fn common(&self, a: NodeIx, b: NodeIx) -> NodeIx {
-        let holds = |ix: &NodeIx| *ix == b || self.is_ancestor(*ix, b);
-        let lowest = self.path_to(a).into_iter().rev().find(holds);
+        let mut up = self.path_to(a).into_iter().rev();
+        let lowest = up.find(|ix| self.is_at_or_above(*ix, b));
         lowest.unwrap_or(self.root)
     }
 
@@ -130,6 +130,11 @@ impl Taxonomy {
     /// Returns whether `a` is an ancestor of `b`. No node is its own ancestor.
     pub fn is_ancestor(&self, a: NodeIx, b: NodeIx) -> bool {
         self.ancestors(b).binary_search(&a).is_ok()
+    }
+
+    /// Returns whether `a` is `b` or one of its ancestors.
+    pub fn is_at_or_above(&self, a: NodeIx, b: NodeIx) -> bool {
+        a == b || self.is_ancestor(a, b)
     }
 
     /// Returns the labelled nodes, in the order of the file.

@@ -4,7 +4,7 @@ use espalier_core::caption::TaxonomyResult;
 use leptos::prelude::*;
 
 use crate::state::dial::Dial;
-use crate::words::how_sure;
+use crate::words::certainty;
 use crate::workspace::{Workspace, use_workspace};
 
 /// A slider over the levels of the path.
@@ -101,12 +101,13 @@ impl Slider {
     fn in_words(self) -> String {
         let level = usize::try_from(self.level()).ok();
         let index = level.and_then(|level| self.dial.with(|dial| dial.path_index(level)));
+        let beyond = level > self.dial.with(Dial::evidence);
         self.path.with_value(|taxonomy| {
             index
                 .and_then(|index| taxonomy.path.get(index))
                 .map_or_else(
                     || "nothing".to_owned(),
-                    |step| format!("{}, {}", step.name, how_sure(step.p)),
+                    |step| format!("{}, {}", step.name, certainty(step.p, beyond)),
                 )
         })
     }

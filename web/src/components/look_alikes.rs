@@ -12,7 +12,7 @@ use crate::load::examples::{self, Credit};
 use crate::messages::query::TreeSource;
 use crate::state::examples::Examples;
 use crate::ui_error::UiError;
-use crate::words::how_sure;
+use crate::words::certainty;
 use crate::workspace::{Placed, Workspace, use_workspace};
 
 /// Licence of all example photos.
@@ -103,7 +103,7 @@ fn shown(look_alikes: LookAlikes) -> impl IntoView {
             alternatives,
         } = Examples::choose(&tree, &placed.p, &placed.path.stop, has);
         let (base, _) = look_alikes.workspace.controller.addresses();
-        let figure = |ix: NodeIx| figure(&tree, ix, &placed.p, &base, &credits);
+        let figure = |ix: NodeIx| figure(&tree, ix, &placed, &base, &credits);
         let answer = answer.map(|ix| {
             view! {
                 <h3 class="ladder-title">"What it may be"</h3>
@@ -129,13 +129,14 @@ fn shown(look_alikes: LookAlikes) -> impl IntoView {
 fn figure(
     tree: &Taxonomy,
     ix: NodeIx,
-    p: &[f32],
+    placed: &Placed,
     base: &str,
     credits: &HashMap<String, Credit>,
 ) -> impl IntoView + use<> {
     let id = &tree.node(ix).id;
     let name = tree.name(ix).to_owned();
-    let sure = how_sure(p.get(ix.index()).map_or(0.0, |p| f64::from(*p)));
+    let p = placed.p.get(ix.index()).map_or(0.0, |p| f64::from(*p));
+    let sure = certainty(p, *id != placed.path.stop);
     let credit = credits.get(id).map(|credit| {
         let author = format!("by {}", credit.author);
         view! { <a class="example-by" href=credit.url.clone()>{author}</a> }

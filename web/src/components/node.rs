@@ -4,7 +4,7 @@ use leptos::prelude::*;
 use wasm_bindgen_futures::spawn_local;
 
 use crate::save::copy;
-use crate::words::how_sure;
+use crate::words::certainty;
 use crate::workspace::{Workspace, use_workspace};
 
 /// A card under the tree.
@@ -24,7 +24,7 @@ pub fn NodeCard() -> impl IntoView {
                     <h3 class="node-name">{node.name.clone()}</h3>
                     <p class="note">
                         {node.synonyms_words()} {node.parents_words()} {node.labels_words()}
-                        {node.p.map(|p| format!("For this photo: {}. ", how_sure(f64::from(p))))}
+                        {node.p.map(|(p, beyond)| format!("For this photo: {}. ", certainty(f64::from(p), beyond)))}
                         <code class="node-id">{node.id.clone()}</code>
                     </p>
                     <div class="node-actions">
@@ -87,7 +87,8 @@ struct NodeDetails {
     synonyms: String,
     labels: usize,
     parents: Vec<String>,
-    p: Option<f32>,
+    /// Probability for the photo, and whether the node lies beyond the one where the evidence stops.
+    p: Option<(f32, bool)>,
 }
 
 impl NodeDetails {
@@ -97,7 +98,11 @@ impl NodeDetails {
         let ix = tree.find(&id)?;
         let node = tree.node(ix);
         let placed = workspace.placed.get();
-        let p = placed.and_then(|placed| placed.p.get(ix.index()).copied());
+        let p = placed.and_then(|placed| {
+            let stop = tree.find(&placed.path.stop);
+            let known = stop.is_some_and(|stop| tree.is_at_or_above(ix, stop));
+            Some((*placed.p.get(ix.index())?, !known))
+        });
         Some(Self {
             id,
             name: node.names[0].clone(),

@@ -4,7 +4,7 @@ use espalier_core::caption::{PathStep, TaxonomyResult};
 use leptos::prelude::*;
 
 use crate::controller::use_controller;
-use crate::words::how_sure;
+use crate::words::certainty;
 use crate::workspace::use_workspace;
 
 /// Minimum probability at which a step counts as certain and needs no bar.
@@ -13,29 +13,44 @@ const CERTAIN: f64 = 0.95;
 /// Probability below which a step below the stop gets no bar.
 const NEGLIGIBLE: f64 = 0.05;
 
-/// The path as an ordered list with a bar for each uncertain step.
+/// The path as an ordered list with a bar for each uncertain step. Steps that nobody would name, such as
+/// "whole" and "instrumentality", are shown on demand.
 #[component]
 pub fn Path(
     /// Path and stop.
     taxonomy: TaxonomyResult,
 ) -> impl IntoView {
-    let stop = taxonomy
-        .path
-        .iter()
-        .position(|step| step.id == taxonomy.stop);
-    let rows = taxonomy
-        .path
-        .into_iter()
-        .enumerate()
-        .map(|(index, step)| {
-            let style = StepStyle::of(index, step.p, stop);
-            row(step, style)
-        })
-        .collect_view();
+    let workspace = use_workspace();
+    let every = RwSignal::new(false);
+    let steps = move || {
+        let dial = workspace.shown_dial(&taxonomy);
+        let named = dial.path_indices(Some(dial.len()));
+        let stop = dial.evidence().and_then(|level| dial.path_index(level));
+        let steps = taxonomy.path.iter().cloned().enumerate();
+        let steps = steps.filter(|(index, _)| every.get() || named.contains(index));
+        steps
+            .map(|(index, step)| {
+                let style = StepStyle::of(index, step.p, stop);
+                row(step, style)
+            })
+            .collect_view()
+    };
+    let label = move || match every.get() {
+        true => "Show fewer steps",
+        false => "Show every step",
+    };
     view! {
         <ol class="path" data-testid="path" aria-label="Path in the taxonomy, from the root">
-            {rows}
+            {steps}
         </ol>
+        <button
+            class="linkish"
+            type="button"
+            data-testid="every-step"
+            on:click=move |_| every.update(|every| *every = !*every)
+        >
+            {label}
+        </button>
     }
 }
 
@@ -67,7 +82,7 @@ impl StepStyle {
 /// One step.
 fn row(step: PathStep, style: StepStyle) -> impl IntoView {
     let (controller, workspace) = (use_controller(), use_workspace());
-    let certainty = how_sure(step.p);
+    let certainty = certainty(step.p, style.is_below);
     let number = format!("{:.3}", step.p);
     let label = move || match (controller.numbers.get(), style.is_crumb) {
         (true, _) => Some(number.clone()),

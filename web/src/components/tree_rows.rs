@@ -12,7 +12,7 @@ use super::folder::Folder;
 use crate::messages::query::TreeSource;
 use crate::state::batch::Batch;
 use crate::state::outline::{Row, key_of};
-use crate::words::how_sure;
+use crate::words::certainty;
 use crate::workspace::{Workspace, use_workspace};
 
 /// Numbers and marks of the nodes; `p` is in the order of the taxonomy, `counts` is by node id.
@@ -21,6 +21,8 @@ struct NodeValues {
     p: Option<Vec<f32>>,
     counts: BTreeMap<String, u32>,
     stop: Option<NodeIx>,
+    /// The stop and the nodes above it: what the evidence supports.
+    known: Vec<NodeIx>,
     path: Vec<NodeIx>,
 }
 
@@ -33,8 +35,13 @@ impl NodeValues {
             .get()
             .filter(|placed| placed.tree == source);
         let find = |id: &str| tree.find(id);
+        let stop = placed.as_ref().and_then(|placed| find(&placed.path.stop));
         Self {
-            stop: placed.as_ref().and_then(|placed| find(&placed.path.stop)),
+            known: stop.map_or_else(Vec::new, |stop| {
+                let above = tree.ancestors(stop).iter().copied();
+                above.chain([stop]).collect()
+            }),
+            stop,
             path: placed.as_ref().map_or_else(Vec::new, |placed| {
                 placed
                     .path
@@ -166,6 +173,8 @@ type Places = Memo<BTreeMap<String, Place>>;
 #[derive(Clone, Copy)]
 struct RowState {
     p: Memo<Option<f32>>,
+    /// Whether it lies beyond the node where the evidence stops.
+    beyond: Memo<bool>,
     count: Memo<Option<u32>>,
     on_path: Memo<bool>,
     is_stop: Memo<bool>,
@@ -184,6 +193,7 @@ impl RowState {
         let (count_id, selected_id) = (id.to_owned(), id.to_owned());
         Self {
             p: Memo::new(move |_| values.with(|f| f.p_of(node))),
+            beyond: Memo::new(move |_| values.with(|f| !f.known.contains(&node))),
             count: Memo::new(move |_| values.with(|f| f.counts.get(&count_id).copied())),
             on_path: Memo::new(move |_| values.with(|f| f.path.contains(&node))),
             is_stop: Memo::new(move |_| values.with(|f| f.stop == Some(node))),
@@ -271,10 +281,14 @@ fn expand_or_focus(workspace: Workspace, path: StoredValue<Vec<NodeIx>>, open: O
 /// The columns of a row: the name, the number of photos, the bar and the probability in words.
 fn columns(name: String, state: RowState, workspace: Workspace) -> impl IntoView {
     let RowState {
-        p, count, is_stop, ..
+        p,
+        beyond,
+        count,
+        is_stop,
+        ..
     } = state;
     let numbers = workspace.controller.numbers;
-    let certainty = move || p.get().map(|p| p_words(p, numbers));
+    let certainty = move || p.get().map(|p| p_words(p, beyond.get(), numbers));
     view! {
         <span class="tree-fold" aria-hidden="true"></span>
         <span class="tree-name">{name}</span>
@@ -297,12 +311,12 @@ fn columns(name: String, state: RowState, workspace: Workspace) -> impl IntoView
 
 /// Returns a probability as a number if numbers are switched on, else as an adverb; an improbable
 /// concept gets none.
-fn p_words(p: f32, numbers: RwSignal<bool>) -> String {
+fn p_words(p: f32, beyond: bool, numbers: RwSignal<bool>) -> String {
     if numbers.get() {
         format!("{p:.3}")
     } else if p < 0.01 {
         String::new()
     } else {
-        how_sure(f64::from(p)).to_owned()
+        certainty(f64::from(p), beyond).to_owned()
     }
 }

@@ -100,6 +100,36 @@ fn texts(browser: &Browser, selector: &str) -> Vec<String> {
     serde_json::from_value(browser.evaluate(&body)).unwrap()
 }
 
+/// Asserts that the path shows no step that nobody would name until it is asked to, and that it calls nothing
+/// beyond the stop more than possible.
+fn steps_agree(browser: &Browser) {
+    const UNNAMED: [&str; 6] = [
+        "entity",
+        "physical entity",
+        "object",
+        "whole",
+        "instrumentality",
+        "matter",
+    ];
+    let shown = || -> Vec<(String, String, bool)> {
+        let steps = browser.evaluate(
+            "return [...document.querySelectorAll('[data-testid=step]')]\
+             .map((e) => [e.querySelector('.step-name').textContent,\
+             e.querySelector('.step-sure').textContent, e.classList.contains('is-below')])",
+        );
+        serde_json::from_value(steps).unwrap()
+    };
+    for (name, sure, is_below) in shown() {
+        assert!(!UNNAMED.contains(&name.as_str()), "{name} is shown");
+        let is_modest = ["", "possibly", "unlikely"].contains(&sure.as_str());
+        assert!(!is_below || is_modest, "{name}, beyond the stop: {sure}");
+    }
+    browser.press("[data-testid=every-step]");
+    let all = shown();
+    assert!(all.iter().any(|(name, ..)| name == "entity"), "{all:?}");
+    browser.press("[data-testid=every-step]");
+}
+
 /// Asserts that ladder, path, tree, walk, likely concepts and sentence tell the same.
 fn all_parts_agree(browser: &Browser, result: &CaptionResult) {
     let path = &result.taxonomy.path;
@@ -133,6 +163,7 @@ fn all_parts_agree(browser: &Browser, result: &CaptionResult) {
     let in_tree = texts(browser, ".tree-row.is-stop .tree-name");
     let stop_name = stop.map(|stop| path[stop].name.clone());
     assert_eq!(in_tree.first(), stop_name.as_ref(), "the stop in the tree");
+    steps_agree(browser);
     // The most likely label is not less likely than the end of the path.
     let likely = texts(browser, "[data-testid=near] button");
     let end = path.last().unwrap();
