@@ -28,14 +28,11 @@ impl Name {
         &self.singular
     }
 
+    /// Writes the forms as they are read.
     pub(super) fn write(&self) -> String {
-        let forms = [
-            Some(&self.singular),
-            self.plural.as_ref(),
-            self.any.as_ref(),
-        ];
-        let forms: Vec<&str> = forms.into_iter().flatten().map(String::as_str).collect();
-        forms.join("|")
+        let [plural, any] = [&self.plural, &self.any].map(|form| form.as_deref().unwrap_or(""));
+        let forms = format!("{}|{plural}|{any}", self.singular);
+        forms.trim_end_matches('|').to_owned()
     }
 
     /// Returns one of it, with its article. A name that is its own plural is a mass and has none: "fruit".
@@ -150,5 +147,14 @@ mod tests {
         assert_eq!(phrase("fruit|fruit", Number::One), Some("fruit".into()));
         assert_eq!(phrase("sheep", Number::One), Some("a sheep".into()));
         assert_eq!(phrase(" ", Number::One), None);
+        for text in [
+            "man",
+            "fruit|fruit",
+            "person||people",
+            "person|people|people",
+        ] {
+            let name = Name::parse(text);
+            assert_eq!(name.map(|name| name.write()).as_deref(), Some(text));
+        }
     }
 }

@@ -16,7 +16,7 @@
 //!
 //! // The same parts, found in a caption of somebody's own words.
 //! let found = words.mentions("Some guys are having dinner at a restaurant.");
-//! assert_eq!(found.statement().text(&words), "men eating with food in a restaurant");
+//! assert_eq!(found.statement().text(&words), "men eating in a restaurant");
 //! # Ok(())
 //! # }
 //! ```

@@ -28,6 +28,10 @@ const COLUMNS: [&str; 8] = [
 const MAX_PARTS: usize = 10_000;
 /// Longest line in bytes.
 const MAX_LINE: usize = 1 << 16;
+/// Most words of a phrase that mentions a part.
+const MAX_WORDS: usize = 8;
+/// Most lines from a part up to the most general ones above it.
+const MAX_DEPTH: usize = 16;
 
 fn fail<T>(line: usize, reason: impl Into<String>) -> Result<T> {
     Err(CoreError::Statements {
@@ -59,6 +63,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Part>> {
         return fail(0, "expected at least one part, found none");
     }
     let mut parts: Vec<Part> = Vec::with_capacity(rows.len().min(MAX_PARTS));
+    let mut depths: Vec<usize> = Vec::new();
     let mut known: HashMap<&str, PartIx> = HashMap::new();
     let mut excluded: Vec<(usize, PartIx, &str)> = Vec::new();
     for (line, row) in rows {
@@ -94,6 +99,24 @@ pub(super) fn read(text: &str) -> Result<Vec<Part>> {
                     return fail(line, reason);
                 }
             }
+        }
+        let depth = general
+            .iter()
+            .map(|ix| depths[ix.index()] + 1)
+            .max()
+            .unwrap_or(0);
+        if depth > MAX_DEPTH {
+            return fail(
+                line,
+                format!("`{id}` has more than {MAX_DEPTH} parts above each other"),
+            );
+        }
+        depths.push(depth);
+        if let Some(long) = list(words).find(|phrase| phrase.split(' ').count() > MAX_WORDS) {
+            return fail(
+                line,
+                format!("expected phrases of at most {MAX_WORDS} words, found `{long}`"),
+            );
         }
         let ix = PartIx::at(parts.len());
         if known.insert(id, ix).is_some() {
@@ -160,4 +183,82 @@ pub(super) fn write(parts: &[Part]) -> String {
         text.push('\n');
     }
     text
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    const HEADER: &str = "role\tid\tabove\texcludes\tname\tlink\tnode\twords\n";
+
+    fn error(rows: &str) -> String {
+        read(&format!("{HEADER}{rows}")).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        let text = include_str!("everyday.tsv");
+        let parts = read(text).unwrap();
+        assert_eq!(read(&write(&parts)).unwrap(), parts);
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_line() {
+        for (rows, expected) in [
+            (
+                "verb\trun\t\t\trunning\t\t\trun\n",
+                "line 2: expected a role (subject, doing, thing, place), found `verb`",
+            ),
+            ("doing\trun\n", "line 2: expected 8 columns, found 2"),
+            (
+                "doing\t\t\t\trunning\t\t\trun\n",
+                "expected an id, found none",
+            ),
+            (
+                "doing\trun\tmove\t\trunning\t\t\trun\n",
+                "`run` is below `move`; expected a doing on a line before it",
+            ),
+            (
+                "doing\ta\t\t\ta\t\t\ta\ndoing\ta\t\t\ta\t\t\ta\n",
+                "line 3: `a` has a line already",
+            ),
+            (
+                "doing\ta\t\ta\ta\t\t\ta\n",
+                "`a` excludes `a`; expected another doing",
+            ),
+            (
+                "doing\ta\t\t\ta\t\t\t1 2 3 4 5 6 7 8 9\n",
+                "phrases of at most 8 words",
+            ),
+            ("", "expected at least one part, found none"),
+        ] {
+            let error = error(rows);
+            assert!(error.contains(expected), "{error}");
+        }
+        let error = read("id\tname\n").unwrap_err().to_string();
+        assert!(
+            error.contains("expected the header `role<tab>id"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn parts_above_each_other_have_a_limit() {
+        let row = |at: usize| format!("place\tp{}\tp{at}\t\ta p\t\t\tp{at}\n", at + 1);
+        let rows: String = (0..20).map(row).collect();
+        let error = error(&format!("place\tp0\t\t\ta p\t\t\tp\n{rows}"));
+        assert!(
+            error.contains("`p17` has more than 16 parts above each other"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn exclusion_holds_both_ways() {
+        let text = format!("{HEADER}place\tin\t\tout\tin\t\t\tin\nplace\tout\t\t\tout\t\t\tout\n");
+        let parts = read(&text).unwrap();
+        assert_eq!(parts[0].excludes, [PartIx::at(1)]);
+        assert_eq!(parts[1].excludes, [PartIx::at(0)]);
+    }
 }

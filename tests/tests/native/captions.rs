@@ -223,13 +223,29 @@ fn json_of(args: &[&str]) -> Value {
     serde_json::from_slice(&out.stdout).unwrap()
 }
 
+/// Returns the result of the task `retrieval`.
+fn retrieval(data: &[&str]) -> Value {
+    let model = concat!(env!("CARGO_MANIFEST_DIR"), "/../static/models/tiny");
+    let args = [
+        "eval",
+        "--checkpoint",
+        model,
+        "--task",
+        "retrieval",
+        "--json",
+        "--data",
+    ];
+    let found = json_of(&[&args[..], data].concat());
+    found.as_array().map_or(&found, |all| &all[0]).clone()
+}
+
 #[test]
 fn every_form_of_captions_is_the_same_data() {
     let dir = tempfile::tempdir().unwrap();
-    let model = concat!(env!("CARGO_MANIFEST_DIR"), "/../static/models/tiny");
+    let forms = write_every_form(dir.path(), &images(18));
+    let forms: Vec<&str> = forms.iter().map(|path| path.to_str().unwrap()).collect();
     let mut first: Option<Value> = None;
-    for path in write_every_form(dir.path(), &images(18)) {
-        let path = path.to_str().unwrap();
+    for path in &forms {
         let audit = json_of(&["data", "audit", "--dataset", "captions", path, "--json"]);
         assert_eq!(
             (&audit["records"], &audit["broken"]),
@@ -238,17 +254,7 @@ fn every_form_of_captions_is_the_same_data() {
         );
         assert_eq!(audit["captions"]["min"], json!(33), "{path}: {audit}");
 
-        let args = [
-            "eval",
-            "--checkpoint",
-            model,
-            "--task",
-            "retrieval",
-            "--data",
-            path,
-        ];
-        let found = json_of(&[&args[..], &["--json"]].concat());
-        let found = found.as_array().map_or(&found, |all| &all[0]);
+        let found = retrieval(&[path]);
         assert_eq!(
             (&found["n"], &found["classes"]),
             (&json!(36), &json!(18)),
@@ -261,4 +267,10 @@ fn every_form_of_captions_is_the_same_data() {
             "{path}"
         );
     }
+    let found = retrieval(&forms[1..4]);
+    assert_eq!(
+        (&found["n"], &found["classes"]),
+        (&json!(108), &json!(54)),
+        "{found}"
+    );
 }

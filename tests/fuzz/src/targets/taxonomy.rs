@@ -1,5 +1,6 @@
-//! Taxonomies: those of bundles, and the trees that visitors supply.
+//! Taxonomies: those of bundles, and the trees that visitors supply. Vocabularies of statements.
 
+use espalier_core::statements::{Number, Vocabulary};
 use espalier_core::taxonomy::{Lexicon, Taxonomy, by_head, descend, roll_up};
 use espalier_web::state::search::{Hit, find};
 
@@ -20,12 +21,31 @@ pub fn run(input: &[u8]) {
         let known = |hit: &Hit| hit.node.index() < tree.nodes().len();
         assert!(find(&tree, word).iter().all(known));
     }
+    if let Ok(vocabulary) = Vocabulary::from_tsv(text) {
+        check_statements(&vocabulary, text);
+    }
     if let Ok(nouns) = Lexicon::from_tsv(text, "nouns.tsv") {
         let written = nouns.to_tsv();
         let again = Lexicon::from_tsv(&written, "nouns.tsv");
         let again = again.unwrap_or_else(|e| panic!("written again: {e}"));
         assert_eq!(again.len(), nouns.len());
     }
+}
+
+fn check_statements(vocabulary: &Vocabulary, text: &str) {
+    let again = Vocabulary::from_tsv(&vocabulary.to_tsv());
+    let again = again.unwrap_or_else(|e| panic!("written again: {e}"));
+    assert_eq!(again.parts(), vocabulary.parts());
+    for part in vocabulary.parts() {
+        let statement = vocabulary.statement([part.id.as_str()], Number::Crowd);
+        let statement = statement.unwrap_or_else(|e| panic!("`{}`: {e}", part.id));
+        let growth = statement.growth(vocabulary);
+        for pair in growth.windows(2) {
+            assert!(pair[1].entails(&pair[0], vocabulary));
+        }
+    }
+    let line = text.lines().next_back().unwrap_or_default();
+    let _ = vocabulary.mentions(line).statement().text(vocabulary);
 }
 
 fn check(tree: &Taxonomy) {

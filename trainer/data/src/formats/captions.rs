@@ -16,6 +16,13 @@ use crate::records::picture::Picture;
 use crate::records::source::{Dataset, Record, Records};
 use crate::records::table::Table;
 
+/// Returns whether one of the paths is a file or folder of [`Captioned`], with or without a split.
+#[must_use]
+pub fn matches(paths: &[PathBuf]) -> bool {
+    let mut files = paths.iter().map(|path| split_condition(path).0);
+    files.any(|file| Captioned::matches(&file))
+}
+
 /// Opens images with captions. Each path is a file or folder of [`Captioned`] or names shards; a split is
 /// chosen by `FILE?split=NAME`, otherwise `splits` are read.
 ///
@@ -155,6 +162,8 @@ mod tests {
         };
         let val = read(&[with("split=val")]);
         assert_eq!(val[0].as_ref().unwrap().caption, "c");
+        assert!(matches(&[PathBuf::from("x.tar"), with("split=val")]));
+        assert!(!matches(&[PathBuf::from("x.tar")]));
         let odd = read(&[with("split=odd")]);
         assert_eq!(odd[0].as_ref().unwrap_err(), &Cause::MissingCaption);
         assert_eq!(odd[1].as_ref().unwrap().caption, "e");

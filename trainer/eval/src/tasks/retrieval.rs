@@ -7,6 +7,7 @@ use std::path::Path;
 use espalier_core::geometry::Space;
 use espalier_core::input::ResizeMode;
 use espalier_data::formats::captioned::EXPECTED;
+use espalier_data::formats::captions;
 use espalier_data::formats::registry::{self, Need};
 use espalier_data::records::files::Item;
 use espalier_data::{Captioned, Coverage, Splits};
@@ -153,7 +154,10 @@ fn captioned<'a>(cx: &Context<'_>, path: &Path, space: Cow<'a, Space>) -> anyhow
 /// Embeds the records of a dataset, each an image with its captions.
 fn recorded<'a>(cx: &Context<'_>, space: Cow<'a, Space>) -> anyhow::Result<Pool<'a>> {
     let model = cx.model()?;
-    let data = registry::open(cx.data, Need::Captions)?;
+    let data = match captions::matches(cx.data) {
+        true => captions::open(cx.data, Splits(&[&cx.options.split]))?,
+        false => registry::open(cx.data, Need::Captions)?,
+    };
     let expected = data.records();
     let found = model.dataset(data, cx.data, cx.resize(ResizeMode::Squeeze))?;
     let about = &found.about;
