@@ -75,6 +75,8 @@ def test_ctrl_c_stops_between_two_batches(folders):
     """The signal arrives while a batch is computed; the exception is raised, and the process goes on."""
     script = f"""
         import os, signal, espalier
+        # A process that was started in the background ignores the signal, and so do its children.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         model = espalier.open({str(TINY)!r})
         def photos():
             for at in range(1000):
