@@ -37,7 +37,7 @@ impl TaughtFile {
     /// Reads a file and checks that its photos were embedded by `model`.
     ///
     /// # Errors
-    /// [`CoreError::Bundle`] when it is no such file, or was made with another model.
+    /// [`crate::CoreError::Bundle`] when it is no such file, or was made with another model.
     pub fn parse(text: &str, model: &ModelInfo) -> Result<Self> {
         let file: Self = serde_json::from_str(text)
             .map_err(|error| invalid(format!("expected JSON with format `{FORMAT}`: {error}")))?;

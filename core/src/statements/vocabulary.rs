@@ -28,7 +28,7 @@ impl Vocabulary {
     /// `words`; lists are separated by `|`. See `docs/statements.md`.
     ///
     /// # Errors
-    /// [`CoreError::Statements`] with the line and what is wrong in it.
+    /// [`crate::CoreError::Statements`] with the line and what is wrong in it.
     pub fn from_tsv(text: &str) -> Result<Self> {
         let parts = parse::read(text)?;
         let mut ancestors: Vec<Vec<PartIx>> = Vec::with_capacity(parts.len());
