@@ -3,7 +3,7 @@
 use super::number::Number;
 use crate::words::{plural, with_article};
 
-/// The noun of a subject or a thing: its singular, its plural, and how it is said if its number is not known.
+/// The name of a part: its singular, its plural, and the form for an unknown number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Name {
     singular: String,

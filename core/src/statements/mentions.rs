@@ -60,7 +60,7 @@ pub struct Mention {
     pub number: Number,
 }
 
-/// What a caption mentions, in its order.
+/// The parts that a caption mentions, in the order of its words.
 #[derive(Clone, Debug)]
 pub struct Mentions<'a> {
     vocabulary: &'a Vocabulary,

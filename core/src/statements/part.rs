@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::english::Name;
 
-/// What a part says.
+/// The question that a part answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
@@ -64,13 +64,13 @@ impl PartIx {
 pub struct Part {
     /// Its id, unique in the vocabulary.
     pub id: String,
-    /// What it says.
+    /// The question that it answers.
     pub role: Role,
     /// Parts that are more general, without those above them.
     pub above: Vec<PartIx>,
     /// Parts that cannot be true of the same photo, nor can those below them.
     pub excludes: Vec<PartIx>,
-    /// How it is said; a part without a name is never said.
+    /// Its name in English; a part without a name is never said.
     pub(super) name: Option<Name>,
     /// Preposition before it.
     pub link: String,

@@ -66,7 +66,7 @@ impl Vocabulary {
     /// Returns the shipped vocabulary.
     ///
     /// # Errors
-    /// None; the tests read it.
+    /// Never: the tests read this file.
     pub fn everyday() -> Result<Self> {
         Self::from_tsv(EVERYDAY)
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use espalier_io::disk::read;
 
-use super::captioned::{Captioned, Splits};
+use super::captioned::{Captioned, EXPECTED, Splits};
 use super::condition::split_condition;
 use super::grit::Grit;
 use crate::records::error::{DataError, Result};
@@ -37,7 +37,12 @@ pub fn open(paths: &[PathBuf], splits: Splits<'_>) -> Result<Arc<dyn Dataset>> {
         }
     }
     if !shards.is_empty() || sources.is_empty() {
-        sources.push(Arc::new(Grit::with_captions(&shards)?));
+        let opened = Grit::with_captions(&shards).map_err(|error| match error {
+            DataError::NothingFound { place, found } => neither(place, found),
+            DataError::UnknownKind { path, found } => neither(path.display().to_string(), found),
+            error => error,
+        });
+        sources.push(Arc::new(opened?));
     }
     if sources.len() == 1 {
         return Ok(sources.swap_remove(0));
@@ -46,14 +51,21 @@ pub fn open(paths: &[PathBuf], splits: Splits<'_>) -> Result<Arc<dyn Dataset>> {
     Ok(Arc::new(Mixture::new(once.collect())))
 }
 
+/// Returns the error for a path without captions and without shards.
+fn neither(place: String, found: String) -> DataError {
+    DataError::Layout {
+        place,
+        expected: format!("{EXPECTED}; or .parquet or .tar shards with captions"),
+        found,
+    }
+}
+
 /// Opens what is not a shard; `None` for everything else.
 fn table(path: &Path, splits: Splits<'_>) -> Result<Option<Table>> {
     let (file, condition) = split_condition(path);
     let Some(condition) = condition else {
-        return match Captioned::matches(&file) {
-            true => Captioned::open(&file, None, splits).map(|found| Some(rows(&file, found))),
-            false => Ok(None),
-        };
+        let found = Captioned::open_if_any(&file, None, splits)?;
+        return Ok(found.map(|found| rows(&file, found)));
     };
     if condition.column != "split" {
         return Err(DataError::layout(
@@ -175,6 +187,26 @@ mod tests {
         };
         assert!(error("split=test").contains("its splits are odd, train, val"));
         assert!(error("source=web").contains("FILE?split=NAME"));
+    }
+
+    #[test]
+    fn a_folder_with_neither_captions_nor_shards_is_told_what_is_read() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("a.svg"), "x").unwrap();
+        let opened = open(&[dir.path().to_owned()], Splits::TRAINING);
+        let error = opened.map(|_| ()).unwrap_err().to_string();
+        assert!(
+            error.contains("Karpathy") && error.contains("shards with captions"),
+            "{error}"
+        );
+        assert!(error.contains("found 1 .svg"), "{error}");
+        // Which of two files is meant is asked, not guessed.
+        for name in ["captions_a.json", "captions_b.json"] {
+            std::fs::write(dir.path().join(name), "{}").unwrap();
+        }
+        let opened = open(&[dir.path().to_owned()], Splits::TRAINING);
+        let error = opened.map(|_| ()).unwrap_err().to_string();
+        assert!(error.contains("give one of them"), "{error}");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Published dataset formats, each read into [records](super::records).
 
 pub mod arrays;
+mod caption_texts;
 pub mod captioned;
 pub mod captions;
 pub mod class_tars;

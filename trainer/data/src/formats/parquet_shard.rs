@@ -14,6 +14,7 @@ use parquet::arrow::arrow_reader::{
 };
 use parquet::file::metadata::RowGroupMetaData;
 
+use crate::formats::caption_texts::KEYS;
 use crate::formats::parquet_chunks::Chunks;
 use crate::formats::parquet_pages::{self as pages, Bounds, MAX_RATIO, SMALL_GROUP};
 use crate::formats::parquet_records::{NamedColumns, ParquetRecords, PictureColumn};
@@ -24,9 +25,6 @@ use crate::records::fault::{Cause, Fault, panic_message};
 /// Rows of one Arrow batch.
 const BATCH_ROWS: usize = 512;
 const MAGIC: &[u8; 4] = b"PAR1";
-/// Columns that may hold captions where boxes are optional, in order of preference. GRIT's boxes refer to
-/// the first.
-const CAPTIONS: [&str; 4] = ["caption", "captions", "text", "texts"];
 
 /// Rows and uncompressed bytes of a row group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -299,11 +297,9 @@ fn column<'a>(schema: &'a Schema, name: &str) -> Option<&'a DataType> {
 /// may boxes that are optional; other columns are not read.
 fn check_columns(path: &Path, schema: &Schema, boxes: Boxes) -> Result<NamedColumns> {
     check_presence(path, schema, boxes)?;
-    let captions = CAPTIONS
-        .into_iter()
-        .find(|name| column(schema, name).is_some());
+    let captions = KEYS.into_iter().find(|name| column(schema, name).is_some());
     // Excluded by the check of presence.
-    let caption = captions.unwrap_or(CAPTIONS[0]);
+    let caption = captions.unwrap_or(KEYS[0]);
     check_types(path, schema, caption)?;
     let picture = picture_column(path, schema)?;
     Ok(NamedColumns { picture, caption })
@@ -318,7 +314,7 @@ fn check_presence(path: &Path, schema: &Schema, boxes: Boxes) -> Result<()> {
             ("noun_chunks", &["noun_chunks"]),
             ("ref_exps", &["ref_exps"]),
         ],
-        Boxes::Optional => &[IMAGE, ("caption (or captions, text, texts)", &CAPTIONS)],
+        Boxes::Optional => &[IMAGE, ("caption (or captions, text, texts)", &KEYS)],
     };
     let is_missing = |names: &[&str]| names.iter().all(|name| column(schema, name).is_none());
     let missing: Vec<String> = required

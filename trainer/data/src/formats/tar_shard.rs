@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use espalier_io::storage::ShardFile;
 use serde_json::Value;
 
+use crate::formats::caption_texts::{KEYS, texts_of};
 use crate::formats::tar_index::{self, MemberGroup};
 use crate::records::boxes::{
     BoxTally, Boxes, Entry, GroundedBox, MAX_ENTRIES, Origin, Region, check_lengths, ground,
@@ -26,9 +27,6 @@ const REQUIRED_KEYS: [&str; 2] = ["noun_chunks", "ref_exps"];
 const MAX_CROPS: usize = 2 * MAX_ENTRIES;
 /// Number of records inspected before a shard is reported to lack keys.
 const INSPECTED_RECORDS: usize = 8;
-
-/// Keys of a `.json` that may hold captions, in order of preference. GRIT's boxes refer to the first.
-const CAPTIONS: [&str; 4] = ["caption", "captions", "text", "texts"];
 
 /// The two layouts of tar shards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -275,7 +273,7 @@ fn read_raw(group: &MemberGroup, boxes: Boxes) -> Result<Record, Fault> {
         _ => json_of(group)?,
     };
     // Offsets refer to the caption in the .json; the .txt holds the same text.
-    let captions = match CAPTIONS.iter().find_map(|key| captions_in(json.get(key)?)) {
+    let captions = match KEYS.iter().find_map(|key| texts_of(json.get(key)?)) {
         Some(captions) => captions,
         None => match group.get("txt") {
             Some(text) => vec![text_of(text, "txt")?],
@@ -300,18 +298,6 @@ fn read_raw(group: &MemberGroup, boxes: Boxes) -> Result<Record, Fault> {
         tally,
         ..record
     })
-}
-
-/// Returns a caption or a list of captions.
-fn captions_in(value: &Value) -> Option<Vec<String>> {
-    match value {
-        Value::String(caption) => Some(vec![caption.clone()]),
-        Value::Array(texts) => texts
-            .iter()
-            .map(|t| t.as_str().map(str::to_owned))
-            .collect(),
-        _ => None,
-    }
 }
 
 fn wrong(key: &str, expected: &str, found: &Value) -> Fault {

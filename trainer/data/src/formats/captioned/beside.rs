@@ -21,9 +21,8 @@ fn text_of(picture: &Path, all: &BTreeSet<PathBuf>) -> Option<PathBuf> {
     candidates.into_iter().find(|file| all.contains(file))
 }
 
-/// Returns whether a photo below a folder has a text file.
-pub(super) fn matches(folder: &Path) -> bool {
-    let Ok(all) = files(folder) else { return false };
+/// Returns whether a photo among these files has a text file.
+pub(super) fn matches(all: Vec<PathBuf>) -> bool {
     let all: BTreeSet<PathBuf> = all.into_iter().collect();
     let mut pictures = all.iter().filter(|file| is_picture(file));
     pictures.any(|picture| text_of(picture, &all).is_some())

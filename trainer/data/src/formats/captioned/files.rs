@@ -6,10 +6,10 @@ use crate::formats::open_images::files;
 use crate::records::error::{DataError, Result};
 use crate::records::paths::folder_of;
 
-use super::images::{EXPECTED, Splits};
+use super::images::Splits;
 use super::{beside, table};
 
-/// Where captions are.
+/// The form and the path of captions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     /// COCO's or Karpathy's JSON.
@@ -23,32 +23,29 @@ pub(super) enum Place {
 impl Place {
     /// Finds the captions that a path refers to: the path itself, or what lies below it.
     ///
+    /// `None` if there are none.
+    ///
     /// # Errors
-    /// If there are none, or several files of them.
-    pub(super) fn find(path: &Path, splits: Splits<'_>) -> Result<Self> {
+    /// If a folder has several files of captions, or cannot be read.
+    pub(super) fn find(path: &Path, splits: Splits<'_>) -> Result<Option<Self>> {
         if path.is_file() {
             let is_json = path.extension().is_some_and(|e| e == "json");
-            return match is_json {
-                true => Ok(Self::Json(path.to_owned())),
-                false if table::matches(path) => Ok(Self::Table(path.to_owned())),
-                false => Err(DataError::layout(path, EXPECTED, "another file")),
-            };
+            return Ok(match is_json {
+                true => Some(Self::Json(path.to_owned())),
+                false => table::matches(path).then(|| Self::Table(path.to_owned())),
+            });
         }
         if !path.is_dir() {
-            return Err(DataError::layout(path, EXPECTED, "no such file or folder"));
+            return Ok(None);
         }
         let all = files(path)?;
         if let Some(file) = json_file(path, &all, splits)? {
-            return Ok(Self::Json(file));
+            return Ok(Some(Self::Json(file)));
         }
         if let Some(file) = all.iter().find(|file| is_table(file)) {
-            return Ok(Self::Table(file.clone()));
+            return Ok(Some(Self::Table(file.clone())));
         }
-        if beside::matches(path) {
-            return Ok(Self::Beside(path.to_owned()));
-        }
-        let found = "none of them";
-        Err(DataError::layout(path, EXPECTED, found))
+        Ok(beside::matches(all).then(|| Self::Beside(path.to_owned())))
     }
 
     pub(super) fn path(&self) -> &Path {

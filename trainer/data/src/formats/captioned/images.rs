@@ -36,7 +36,7 @@ impl fmt::Display for Splits<'_> {
     }
 }
 
-/// Where the images of an index are looked for.
+/// The folders in which the images of an index are searched.
 pub(super) struct Places {
     /// Folder of the index.
     pub(super) base: PathBuf,

@@ -13,7 +13,7 @@ impl Captioned {
     /// Returns whether a path is such a file, or a folder with one.
     #[must_use]
     pub fn matches(path: &Path) -> bool {
-        Place::find(path, Splits::VALIDATION).is_ok()
+        matches!(Place::find(path, Splits::VALIDATION), Ok(Some(_)))
     }
 
     /// Reads the index and locates its images. The images of a file with splits are those of `splits`; files
@@ -22,7 +22,26 @@ impl Captioned {
     /// # Errors
     /// If the file cannot be read, has an unexpected layout, or lists no image with a caption.
     pub fn open(path: &Path, images: Option<&Path>, splits: Splits<'_>) -> Result<Self> {
-        let place = Place::find(path, splits)?;
+        let found = match path.exists() {
+            true => "none of them",
+            false => "no such file or folder",
+        };
+        let data = Self::open_if_any(path, images, splits)?;
+        data.ok_or_else(|| DataError::layout(path, EXPECTED, found))
+    }
+
+    /// Opens a path as [`open`](Self::open) does; `None` if it is no such file and no folder with one.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_if_any(
+        path: &Path,
+        images: Option<&Path>,
+        splits: Splits<'_>,
+    ) -> Result<Option<Self>> {
+        let Some(place) = Place::find(path, splits)? else {
+            return Ok(None);
+        };
         let mut data = Self {
             dataset: dataset_name(place.path()),
             ..Self::default()
@@ -48,7 +67,7 @@ impl Captioned {
             let found = format!("{} images and no caption", data.names.len());
             return Err(DataError::layout(place.path(), EXPECTED, found));
         }
-        Ok(data)
+        Ok(Some(data))
     }
 }
 

@@ -9,6 +9,7 @@ use espalier_io::disk::read;
 use serde_json::Value;
 
 use super::images::{Captioned, EXPECTED, Places};
+use crate::formats::caption_texts::texts_of;
 use crate::records::error::{DataError, Result};
 
 /// Columns that may hold the name of an image, in order of preference.
@@ -111,14 +112,7 @@ fn name_of(row: &Value) -> Option<&str> {
 }
 
 fn captions_of(row: &Value) -> Option<Vec<String>> {
-    CAPTIONS.iter().find_map(|name| match row.get(name)? {
-        Value::String(text) => Some(vec![text.clone()]),
-        Value::Array(texts) => texts
-            .iter()
-            .map(|t| t.as_str().map(str::to_owned))
-            .collect(),
-        _ => None,
-    })
+    CAPTIONS.iter().find_map(|name| texts_of(row.get(name)?))
 }
 
 /// The images of a table in the order of their first row, with the captions of all rows.
