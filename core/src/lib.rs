@@ -31,7 +31,7 @@
 //! let json = std::fs::read(folder.join("manifest.json"))?;
 //! let manifest = Manifest::parse(&json)?;
 //! let mut files = BundleFiles::default();
-//! let parts = [Part::Captions, Part::Taxonomy, Part::Image, Part::Selftest];
+//! let parts = Part::OF_AN_ANSWER;
 //! for file in manifest.files_of(&parts) {
 //!     let bytes = std::fs::read(folder.join(&file.path))?;
 //!     files.insert_checked(&manifest, &file.path, bytes)?;

@@ -58,16 +58,25 @@ class Place(TypedDict):
     stop: str
 
 
+class Shown(TypedDict):
+    """What a photo shows, with the probability that at least one of several people would mention it."""
+
+    text: str
+    p: float
+    role: str
+
+
 class _OfFile(TypedDict, total=False):
     file: str
     error: str
+    shows: list[Shown]
 
 
 class CaptionResult(_OfFile):
     """Captions and place of a photo: a line of `trainer caption --json`.
 
     `file` is there for a photo given as a path. A photo that could not be read has only `file` and
-    `error`, after `caption(..., on_error="return")`.
+    `error`, after `caption(..., on_error="return")`. `shows` is there if the bundle has detectors.
     """
 
     model: ModelInfo

@@ -8,7 +8,7 @@ const PAGE_URL = new URL("../", import.meta.url);
 // An image encoder with more bytes than this runs on WebGPU if there is a graphics processor,
 // although that engine is a larger download.
 const LARGE_ENCODER = 16e6;
-const PARTS = ["image", "captions", "taxonomy", "selftest"];
+const PARTS = ["image", "captions", "taxonomy", "statements", "selftest"];
 // The page of Espalier stores the names taught to a model under this prefix and the model's hash.
 const TAUGHT_PREFIX = "espalier-taught-";
 // Seconds without a message after which a worker counts as dead.

@@ -36,6 +36,20 @@ pub enum Part {
     Taxonomy,
     /// A small image and its embedding.
     Selftest,
+    /// Vocabulary of statements and its detectors; a bundle need not have them.
+    Statements,
+}
+
+impl Part {
+    /// The parts that an answer needs. The text encoder is not among them: it is needed only for texts
+    /// that somebody types.
+    pub const OF_AN_ANSWER: [Self; 5] = [
+        Self::Image,
+        Self::Captions,
+        Self::Taxonomy,
+        Self::Statements,
+        Self::Selftest,
+    ];
 }
 
 /// One file of a bundle.

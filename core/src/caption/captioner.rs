@@ -2,10 +2,11 @@
 
 use image::RgbImage;
 
+use super::detectors::Detectors;
 use super::encoders::ImagePart;
 use super::index::{CaptionIndex, embedding_rows};
 use super::path::{Classifier, TaxonomyPath};
-use super::result::{Lineage, ModelInfo, PathStep, Rung, TaxonomyResult};
+use super::result::{Lineage, ModelInfo, PathStep, Rung, Shown, TaxonomyResult};
 use super::self_test::cosine;
 use super::taught::TaughtConcept;
 use super::{files, ladder};
@@ -20,6 +21,8 @@ use crate::taxonomy::{NodeIx, Taxonomy};
 pub struct Caption {
     /// From general to specific.
     pub ladder: Vec<Rung>,
+    /// What else the photo shows, most certain first.
+    pub shows: Vec<Shown>,
     /// Place in the taxonomy.
     pub taxonomy: TaxonomyResult,
 }
@@ -35,6 +38,7 @@ pub struct Captioner {
     classifier: Classifier,
     /// The bundle's classifier, once concepts have been taught.
     untaught: Option<Classifier>,
+    detectors: Option<Detectors>,
     selftest: Option<(RgbImage, Vec<f32>)>,
 }
 
@@ -65,6 +69,7 @@ impl Captioner {
         Ok(Self {
             index: CaptionIndex::read(&manifest, bundle, &space)?,
             classifier: Classifier::read(bundle, width)?,
+            detectors: Detectors::read(bundle, width)?,
             untaught: None,
             info: ModelInfo {
                 name: manifest.name,
@@ -141,6 +146,12 @@ impl Captioner {
         &self.classifier
     }
 
+    /// Returns the detectors of statements, if the bundle has any.
+    #[must_use]
+    pub fn detectors(&self) -> Option<&Detectors> {
+        self.detectors.as_ref()
+    }
+
     /// Returns the embeddings of photos, `[n, d_embed]` row by row.
     ///
     /// Awaits the device, since a browser must not block.
@@ -191,6 +202,10 @@ impl Captioner {
         let taxonomy = self.classifier.taxonomy();
         Caption {
             ladder: ladder::build(&self.index, &scores, taxonomy, &path),
+            shows: self
+                .detectors
+                .as_ref()
+                .map_or_else(Vec::new, |detectors| detectors.shown(embedding)),
             taxonomy: TaxonomyResult::of(taxonomy, &path),
         }
     }

@@ -20,6 +20,11 @@ pub const TAXONOMY: &str = "taxonomy.tsv";
 pub const LABEL_EMBEDDINGS: &str = "taxonomy.safetensors";
 /// Calibration, JSON.
 pub const CALIBRATION: &str = "calibration.json";
+/// Vocabulary of statements, tab-separated; optional.
+pub const STATEMENTS: &str = "statements.tsv";
+/// Detectors of the parts of the vocabulary, tensors [`super::detectors::WEIGHTS`] and
+/// [`super::detectors::BIAS`].
+pub const DETECTORS: &str = "statements.safetensors";
 /// Image of the self-test.
 pub const SELFTEST_IMAGE: &str = "selftest.png";
 /// Embedding of the self-test, tensor [`EMBEDDINGS`].

@@ -3,6 +3,7 @@
 pub mod bundle_loader;
 pub mod calibration;
 pub mod captioner;
+pub mod detectors;
 #[cfg(feature = "burn")]
 mod device;
 mod encoders;
@@ -32,6 +33,7 @@ pub mod traversal;
 pub use bundle_loader::BundleLoader;
 pub use calibration::Calibration;
 pub use captioner::{Caption, Captioner};
+pub use detectors::Detectors;
 pub use engine::Engine;
 pub use evidence::{Evidence, ImageEvidence};
 pub use files::EMBEDDINGS;
@@ -43,7 +45,9 @@ pub use placing::{PlacedBy, TextPlace, is_near, nearest_node, node_embeddings, p
 pub use question::{ConeTest, Question, Verdict};
 pub use reading::{Reading, Request};
 pub use receipt::Receipt;
-pub use result::{CaptionResult, Lineage, ModelInfo, PathStep, PhotoInfo, Rung, TaxonomyResult};
+pub use result::{
+    CaptionResult, Lineage, ModelInfo, PathStep, PhotoInfo, Rung, Shown, TaxonomyResult,
+};
 pub use self_test::{MIN_IMAGE_COSINE, MIN_TEXT_COSINE};
 pub use standing::{MIN_GUESS, Standing, shown_rungs, standings};
 pub use subjects::Subject;

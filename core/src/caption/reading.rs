@@ -54,6 +54,7 @@ impl Reading {
             backend: backend.to_owned(),
             image: self.image.clone(),
             ladder: self.caption.ladder.clone(),
+            shows: self.caption.shows.clone(),
             taxonomy: self.caption.taxonomy.clone(),
             timing_ms: self.timing_ms.clone(),
         }

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::statements::Role;
+
 /// The bundle that computed a result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelInfo {
@@ -51,6 +53,20 @@ pub struct PathStep {
     pub p: f64,
 }
 
+/// A statement about a photo that holds beside the others.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Shown {
+    /// What the photo shows.
+    pub text: String,
+    /// Calibrated probability that at least one of several people would mention it.
+    pub p: f64,
+    /// The question that it answers.
+    pub role: Role,
+    /// Taxonomy node that means the same.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub node: Option<String>,
+}
+
 /// Place of a photo in the taxonomy.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TaxonomyResult {
@@ -71,6 +87,9 @@ pub struct CaptionResult {
     pub image: PhotoInfo,
     /// From general to specific, no text twice.
     pub ladder: Vec<Rung>,
+    /// What else the photo shows, most certain first; nothing if the bundle has no detectors.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub shows: Vec<Shown>,
     /// Place in the taxonomy.
     pub taxonomy: TaxonomyResult,
     /// Milliseconds per stage.

@@ -150,7 +150,9 @@ impl Captioner {
             return Ok(Vec::new());
         };
         let subject = |(part, node): (usize, NodeIx)| {
-            let Caption { ladder, taxonomy } = self.rank(&points[part]);
+            let Caption {
+                ladder, taxonomy, ..
+            } = self.rank(&points[part]);
             let tree = classifier.taxonomy();
             let p = paths[part].steps.iter().find(|(ix, _)| *ix == node);
             Subject {

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::english::Name;
+use super::number::Number;
 
 /// The question that a part answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -85,5 +86,16 @@ impl Part {
     #[must_use]
     pub fn is_sayable(&self) -> bool {
         self.name.is_some()
+    }
+
+    /// Returns the words for a number of it; empty for a part that is never said.
+    #[must_use]
+    pub fn text(&self, number: Number) -> String {
+        let name = self.name.as_ref();
+        match self.role {
+            Role::Subject | Role::Thing => name.map(|name| name.phrase(number)),
+            Role::Doing | Role::Place => name.map(|name| name.as_is().to_owned()),
+        }
+        .unwrap_or_default()
     }
 }

@@ -15,7 +15,6 @@ mod site;
 mod visitor;
 mod webdriver;
 
-pub use crate::models::PARTS;
 pub use native::{natively, natively_by, sample, started, started_on};
 pub use page::{Answer, Browser, ErrorCard, Gpu, Look, Outcome};
 pub use pages::Host;

@@ -9,9 +9,6 @@ use espalier_io::exit::usage;
 
 use super::task::Context;
 
-/// Parts of a bundle that a captioner needs.
-const PARTS: [Part; 4] = [Part::Captions, Part::Taxonomy, Part::Image, Part::Selftest];
-
 /// Opens the bundle of `--checkpoint` for captioning, on the CPU.
 ///
 /// # Errors
@@ -24,7 +21,7 @@ pub fn captioner(cx: &Context<'_>, task: &str) -> anyhow::Result<Captioner> {
             "--task {task}: expected a bundle, found a checkpoint; export it first"
         ))
     })?;
-    let (manifest, _, files) = read_bundle(folder, &PARTS)?;
+    let (manifest, _, files) = read_bundle(folder, &Part::OF_AN_ANSWER)?;
     Ok(Captioner::open(&manifest, &files, &Engine::Kernels)?)
 }
 

@@ -22,9 +22,6 @@ use super::export;
 use crate::cli::CaptionArgs;
 use crate::export::{Bundle, Contents, ExportDtype, captions};
 
-/// Parts of a bundle that a caption needs.
-pub const PARTS: [Part; 4] = [Part::Captions, Part::Taxonomy, Part::Image, Part::Selftest];
-
 /// Opens a bundle, or a checkpoint with captions and a taxonomy, for captioning photos.
 ///
 /// # Errors
@@ -43,7 +40,7 @@ pub fn captioner(
                 )));
             }
         }
-        let (manifest, _, files) = read_bundle(path, &PARTS)?;
+        let (manifest, _, files) = read_bundle(path, &Part::OF_AN_ANSWER)?;
         return Ok(Captioner::open(&manifest, &files, &engine(device))?);
     }
     let model = model_file::open(path, device)?;
@@ -187,6 +184,10 @@ fn show(path: &Path, result: &CaptionResult) -> anyhow::Result<()> {
             "  {:5.2}  {:6.3}  {}",
             rung.radius, rung.similarity, rung.text
         ))?;
+    }
+    for shown in &result.shows {
+        let percent = 100.0 * shown.p;
+        line(format_args!("  shows {} ({percent:.0} %)", shown.text))?;
     }
     let mut words = Vec::new();
     for step in &result.taxonomy.path {

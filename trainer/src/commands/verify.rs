@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::anyhow;
 use espalier_checkpoints::device::engine;
 use espalier_checkpoints::model_file::{is_bundle, read_bundle};
-use espalier_core::bundle::{Manifest, sha256_hex};
+use espalier_core::bundle::{Manifest, Part, sha256_hex};
 use espalier_core::caption::{CaptionResult, Captioner, Receipt, Request};
 use espalier_io::disk::read;
 use espalier_io::exit::usage;
@@ -137,7 +137,7 @@ pub fn run(args: &VerifyArgs) -> anyhow::Result<()> {
             args.model.display()
         )));
     }
-    let (bytes, manifest, files) = read_bundle(&args.model, &caption::PARTS)?;
+    let (bytes, manifest, files) = read_bundle(&args.model, &Part::OF_AN_ANSWER)?;
     let at = |path: &Path, e| usage(format!("{}: {e}", path.display()));
     let text = read::text(&args.receipt).map_err(|e| at(&args.receipt, e))?;
     let receipt = Receipt::parse(&text, &manifest)?;

@@ -46,7 +46,7 @@ fn front_matter(m: &Manifest) -> String {
 #[must_use]
 pub fn write(manifest: &Manifest, facts: &Facts<'_>) -> String {
     let m = manifest;
-    let all = [Part::Captions, Part::Taxonomy, Part::Image, Part::Selftest];
+    let all = Part::OF_AN_ANSWER;
     let vision = &m.model.vision;
     let mut out = front_matter(m);
     let preview = picture(facts.preview);

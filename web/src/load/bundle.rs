@@ -2,11 +2,10 @@
 
 use std::cell::{Cell, RefCell};
 
-use espalier_core::bundle::{BundleFile, Manifest, VerifiedFile};
+use espalier_core::bundle::{BundleFile, Manifest, Part, VerifiedFile};
 use futures::stream::{self, StreamExt, TryStreamExt};
 use web_sys::RequestCache;
 
-use super::PARTS;
 use super::cache::FileCache;
 use super::fetch::{FileRequest, fetch_file};
 use super::lock::Lock;
@@ -63,8 +62,8 @@ impl RemoteModel {
         report: impl FnMut(Progress),
         mut on_file: impl FnMut(VerifiedFile) -> Result<(), UiError>,
     ) -> Result<(), UiError> {
-        let files: Vec<_> = self.manifest.first_files_of(&PARTS).collect();
-        let total = self.manifest.first_bytes_of(&PARTS);
+        let files: Vec<_> = self.manifest.first_files_of(&Part::OF_AN_ANSWER).collect();
+        let total = self.manifest.first_bytes_of(&Part::OF_AN_ANSWER);
         let (loaded, report) = (Cell::new(0), RefCell::new(report));
         let fetch = |file: &BundleFile| {
             let (loaded, report) = (&loaded, &report);

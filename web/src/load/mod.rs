@@ -23,12 +23,6 @@ pub mod text;
 #[cfg(target_arch = "wasm32")]
 pub mod tree;
 
-use espalier_core::bundle::Part;
-
-/// The parts needed for an answer. The text encoder is not among them: it is needed only when a
-/// visitor types.
-pub const PARTS: [Part; 4] = [Part::Image, Part::Captions, Part::Taxonomy, Part::Selftest];
-
 /// Name of the model that the page loads if its address names none.
 pub const DEFAULT_MODEL: &str = "default";
 

@@ -5,9 +5,9 @@ use espalier_core::bundle::{Manifest, Part};
 use gloo_net::http::Request;
 use serde::Deserialize;
 
+use super::ENGINES;
 use super::progress::EngineSizes;
 use super::sizes::DownloadSizes;
-use super::{ENGINES, PARTS};
 
 /// One engine in the list that the build writes.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -61,7 +61,9 @@ pub async fn read(base: &str, manifest_url: &str) -> (DownloadSizes, Engines) {
             .worker_gpu
             .as_ref()
             .map_or(EngineSizes::UNKNOWN, EngineFile::sizes),
-        model: manifest.as_ref().map_or(0, |m| m.first_bytes_of(&PARTS)),
+        model: manifest
+            .as_ref()
+            .map_or(0, |m| m.first_bytes_of(&Part::OF_AN_ANSWER)),
         text: manifest.as_ref().map_or(0, |m| m.bytes_of(&[Part::Text])),
     };
     (sizes, engines)

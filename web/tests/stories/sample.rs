@@ -27,6 +27,7 @@ pub fn result(ladder: Vec<Rung>, taxonomy: TaxonomyResult) -> CaptionResult {
             sha256: "ff".into(),
         },
         ladder,
+        shows: Vec::new(),
         taxonomy,
         timing_ms: [("total".to_owned(), 12.5)].into(),
     }

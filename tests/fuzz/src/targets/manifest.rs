@@ -4,14 +4,6 @@ use espalier_core::bundle::{BundleFile, BundleFiles, Manifest, Part, sha256_hex}
 use espalier_core::caption::{BundleLoader, Engine};
 use espalier_core::input::image::RgbImage;
 
-const PARTS: [Part; 5] = [
-    Part::Image,
-    Part::Text,
-    Part::Captions,
-    Part::Taxonomy,
-    Part::Selftest,
-];
-
 /// Reads a manifest if the input is text that starts with a brace, otherwise a packed file.
 ///
 /// # Panics
@@ -28,10 +20,11 @@ fn read_manifest(json: &[u8]) {
     let Ok(manifest) = Manifest::parse(json) else {
         return;
     };
-    let total = manifest.bytes_of(&PARTS);
-    assert!(manifest.first_bytes_of(&PARTS) <= total);
-    let first = manifest.first_files_of(&PARTS).count();
-    let later = manifest.later_files_of(&PARTS).len();
+    let parts: Vec<Part> = Part::OF_AN_ANSWER.into_iter().chain([Part::Text]).collect();
+    let total = manifest.bytes_of(&parts);
+    assert!(manifest.first_bytes_of(&parts) <= total);
+    let first = manifest.first_files_of(&parts).count();
+    let later = manifest.later_files_of(&parts).len();
     assert_eq!(first + later, manifest.files.len());
     let image = RgbImage::new(3, 2);
     let prepared = manifest.preprocessing.apply(&image);

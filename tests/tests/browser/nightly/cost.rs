@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use espalier_core::bundle::{Manifest, Part};
 use espalier_tests::browser::processes::{self, Process};
-use espalier_tests::browser::{Answer, Browser, DEFAULT, Gpu, PARTS, Site, sample};
+use espalier_tests::browser::{Answer, Browser, DEFAULT, Gpu, Site, sample};
 use espalier_tests::photos::{jpeg, keep, landscape};
 
 /// Longest time in milliseconds for which a task may block the page's thread. The goal is 50; the
@@ -172,7 +172,7 @@ impl Cost {
 
     fn print(&self, browser: &str) {
         let manifest = &self.manifest;
-        let files = manifest.files_of(&PARTS);
+        let files = manifest.files_of(&Part::OF_AN_ANSWER);
         let largest = files.map(|f| f.bytes).max().unwrap_or(0);
         println!("\n{browser}");
         println!(
@@ -186,7 +186,7 @@ impl Cost {
         );
         println!(
             "files for an answer       {:.1} MB",
-            mega(manifest.bytes_of(&PARTS))
+            mega(manifest.bytes_of(&Part::OF_AN_ANSWER))
         );
         println!("largest file              {:.1} MB", mega(largest));
         println!("fetched in all            {:.1} MB", mega(self.bytes));

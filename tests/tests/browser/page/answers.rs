@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use espalier_core::bundle::Part;
 use espalier_core::caption::CaptionResult;
 use espalier_tests::browser::{
-    Answer, Browser, Gpu, Look, Outcome, PARTS, Seen, Site, TINY, natively, natively_by, sample,
+    Answer, Browser, Gpu, Look, Outcome, Seen, Site, TINY, natively, natively_by, sample,
 };
 use espalier_tests::models::shipped;
 use espalier_tests::photos::{fading, grey, jpeg, keep, landscape, noise, save};
@@ -208,7 +209,7 @@ fn a_damaged_or_missing_file_of_the_model_is_named_and_can_be_put_right() {
     let browser = Browser::start(Gpu::None);
     let manifest = Site::built().manifest(TINY);
     let mut files: Vec<_> = manifest
-        .first_files_of(&PARTS)
+        .first_files_of(&Part::OF_AN_ANSWER)
         .map(|f| f.path.clone())
         .collect();
     assert!(files.len() >= 4, "{files:?}");
@@ -244,7 +245,7 @@ fn finer_captions_that_are_damaged_or_missing_are_told_and_general_ones_answer()
     let photo = keep(folder.path(), "photo.jpg", &jpeg(&landscape(200, 150), 1));
     let browser = Browser::start(Gpu::None);
     let manifest = Site::built().manifest(TINY);
-    let finer = manifest.later_files_of(&PARTS);
+    let finer = manifest.later_files_of(&Part::OF_AN_ANSWER);
     assert!(
         !finer.is_empty(),
         "expected finer captions in files of their own, found none"

@@ -1,7 +1,8 @@
 //! Loading under difficult conditions: no network, no storage, a cancelled download, two tabs at
 //! once.
 
-use espalier_tests::browser::{Gpu, PARTS, Site, TINY};
+use espalier_core::bundle::Part;
+use espalier_tests::browser::{Gpu, Site, TINY};
 use espalier_tests::shards::in_shards;
 use serde_json::json;
 
@@ -51,7 +52,7 @@ fn a_second_visit_fetches_no_model_and_what_is_kept_can_be_deleted() {
     let fetched: u64 = visit
         .site
         .manifest(TINY)
-        .files_of(&PARTS)
+        .files_of(&Part::OF_AN_ANSWER)
         .map(|f| f.bytes)
         .sum();
     assert_eq!(bytes, fetched);

@@ -27,9 +27,15 @@ struct Photo {
     named: BTreeSet<PartIx>,
 }
 
-/// Returns the parts that the path tells down to the node where it stops.
+/// Returns the parts that the answer tells: those that it shows, and those of the path down to the node where it
+/// stops.
 fn told(vocabulary: &Vocabulary, caption: &Caption) -> BTreeMap<PartIx, f64> {
     let mut told: BTreeMap<PartIx, f64> = BTreeMap::new();
+    for shown in &caption.shows {
+        for part in vocabulary.mentions(&shown.text).parts() {
+            told.entry(part).or_insert(shown.p);
+        }
+    }
     for step in &caption.taxonomy.path {
         for part in vocabulary.mentions(&step.name).parts() {
             // The first step that tells a part is the most certain one.
@@ -236,6 +242,7 @@ mod tests {
         };
         let caption = Caption {
             ladder: Vec::new(),
+            shows: Vec::new(),
             taxonomy: TaxonomyResult {
                 path: vec![
                     step("whole", 1.0),

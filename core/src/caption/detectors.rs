@@ -1,0 +1,279 @@
+//! What a photo shows beside the one thing that the taxonomy names: people, doings, places, things.
+//!
+//! A bundle may carry a detector for each part of a vocabulary of statements: a logistic regression on
+//! the direction of a photo's point. Unlike the labels of the taxonomy, which exclude each other, parts
+//! hold together ("people", "a table", "a restaurant"), so each has a probability of its own: that at
+//! least one of several people would mention it.
+
+use std::cmp::Reverse;
+
+use super::files;
+use super::result::Shown;
+use crate::bundle::BundleFiles;
+use crate::error::{CoreError, Result};
+use crate::statements::{Number, PartIx, Vocabulary};
+use crate::weights::Tensors;
+
+/// Name of the tensor of weights, `[parts, d_embed]`.
+pub const WEIGHTS: &str = "weights";
+/// Name of the tensor of biases, `[parts]`.
+pub const BIAS: &str = "bias";
+
+/// Least probability at which a part is told.
+pub const TOLD: f64 = 0.5;
+
+/// The same for kinds of people: a wrong age or gender is worse than "people".
+pub const TOLD_OF_A_PERSON: f64 = 0.7;
+
+/// Id of the part that all people are below.
+const PERSON: &str = "person";
+
+/// The detectors of a bundle, one for each part of its vocabulary.
+#[derive(Clone, Debug)]
+pub struct Detectors {
+    vocabulary: Vocabulary,
+    /// `[parts, width]`, row by row.
+    weights: Vec<f32>,
+    bias: Vec<f32>,
+    width: usize,
+}
+
+impl Detectors {
+    /// Combines a vocabulary with the weights and biases of its parts, in its order.
+    ///
+    /// # Errors
+    /// [`CoreError::TensorNames`] or [`CoreError::TensorShape`] unless the tensors are [`WEIGHTS`]
+    /// and [`BIAS`] of the vocabulary's parts; [`CoreError::Tensor`] for a value that is not finite.
+    pub fn new(vocabulary: Vocabulary, tensors: &Tensors, width: usize) -> Result<Self> {
+        let parts = vocabulary.parts().len();
+        let take = |name: &str, shape: &[usize]| {
+            let tensor = tensors.tensors.get(name);
+            let tensor = tensor.ok_or_else(|| CoreError::TensorNames {
+                missing: vec![name.into()],
+                unknown: tensors.tensors.keys().cloned().collect(),
+            })?;
+            if tensor.shape != shape {
+                return Err(CoreError::TensorShape {
+                    tensor: name.into(),
+                    expected: shape.to_vec(),
+                    found: tensor.shape.clone(),
+                });
+            }
+            if tensor.data.iter().all(|value| value.is_finite()) {
+                return Ok(tensor.data.clone());
+            }
+            Err(CoreError::Tensor {
+                tensor: name.into(),
+                reason: "has a value that is not finite".into(),
+            })
+        };
+        Ok(Self {
+            weights: take(WEIGHTS, &[parts, width])?,
+            bias: take(BIAS, &[parts])?,
+            vocabulary,
+            width,
+        })
+    }
+
+    /// Reads the detectors of a bundle; `None` if it has none.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new), and for a vocabulary that cannot be read.
+    pub(super) fn read(bundle: &BundleFiles, width: usize) -> Result<Option<Self>> {
+        if bundle.get(files::STATEMENTS).is_err() {
+            return Ok(None);
+        }
+        let vocabulary = Vocabulary::from_tsv(bundle.text(files::STATEMENTS)?)?;
+        let tensors = bundle.tensors(files::DETECTORS)?;
+        Self::new(vocabulary, &tensors, width).map(Some)
+    }
+
+    /// Returns the vocabulary.
+    #[must_use]
+    pub fn vocabulary(&self) -> &Vocabulary {
+        &self.vocabulary
+    }
+
+    /// Returns the probability of each part for a photo's point, in the order of the vocabulary. A
+    /// part is at least as probable as each part below it.
+    ///
+    /// # Shapes
+    /// `[d_embed] -> [parts]`
+    #[must_use]
+    pub fn probabilities(&self, point: &[f32]) -> Vec<f64> {
+        let direction = direction(point);
+        let rows = self.weights.chunks(self.width.max(1)).zip(&self.bias);
+        let score = |(row, bias): (&[f32], &f32)| {
+            let products = row.iter().zip(&direction);
+            let sum: f64 = products.map(|(w, x)| f64::from(*w) * f64::from(*x)).sum();
+            sum + f64::from(*bias)
+        };
+        let mut p: Vec<f64> = rows.map(|row| 1.0 / (1.0 + (-score(row)).exp())).collect();
+        for ix in self.vocabulary.indices() {
+            for above in self.vocabulary.ancestors(ix) {
+                p[above.index()] = p[above.index()].max(p[ix.index()]);
+            }
+        }
+        p
+    }
+
+    /// Returns what a photo shows, most certain first: the most specific parts that are told, none of
+    /// which excludes a more certain one.
+    #[must_use]
+    pub fn shown(&self, point: &[f32]) -> Vec<Shown> {
+        let words = &self.vocabulary;
+        let p = self.probabilities(point);
+        let person = words.find(PERSON);
+        let least = |ix: PartIx| match person {
+            Some(person) if ix != person && words.is_within(ix, person) => TOLD_OF_A_PERSON,
+            _ => TOLD,
+        };
+        let mut candidates: Vec<PartIx> = words
+            .indices()
+            .filter(|ix| words.part(*ix).is_sayable() && p[ix.index()] >= least(*ix))
+            .collect();
+        // Of equally probable parts, the more specific one comes first.
+        candidates.sort_by(|one, other| {
+            let order = p[other.index()].total_cmp(&p[one.index()]);
+            order.then_with(|| Reverse(one).cmp(&Reverse(other)))
+        });
+        let mut told: Vec<PartIx> = Vec::new();
+        for ix in candidates {
+            if !told
+                .iter()
+                .any(|other| words.exclude_each_other(ix, *other))
+            {
+                told.push(ix);
+            }
+        }
+        let is_implied = |ix: PartIx| {
+            let mut others = told.iter().filter(|other| **other != ix);
+            others.any(|other| words.is_within(*other, ix))
+        };
+        let shown = told.iter().filter(|ix| !is_implied(**ix)).map(|ix| Shown {
+            text: words.part(*ix).text(Number::Any),
+            p: p[ix.index()],
+            role: words.part(*ix).role,
+            node: words.part(*ix).node.clone(),
+        });
+        shown.collect()
+    }
+}
+
+/// Returns a point divided by its length; a point at the origin stays there.
+///
+/// # Shapes
+/// `[d_embed] -> [d_embed]`
+#[must_use]
+pub fn direction(point: &[f32]) -> Vec<f32> {
+    let squares = point.iter().map(|x| f64::from(*x).powi(2));
+    let length = squares.sum::<f64>().sqrt().max(f64::MIN_POSITIVE);
+    let divided = point.iter().map(|x| (f64::from(*x) / length) as f32);
+    divided.collect()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::statements::Role;
+    use crate::weights::HostTensor;
+
+    const WORDS: &str = "role\tid\tabove\texcludes\tname\tlink\tnode\twords\n\
+        subject\tperson\t\t\tperson|people|people\t\t\tperson\n\
+        subject\tchild\tperson\t\tchild\t\t\tchild\n\
+        place\toutdoors\t\tindoors\toutdoors\t\t\toutside\n\
+        place\tindoors\t\toutdoors\tindoors\t\t\tinside\n\
+        place\tsnow\toutdoors\t\tsnow\tin\t\tsnow\n\
+        thing\ttable\t\t\ttable\tat\tn1\ttable\n";
+
+    /// Returns detectors whose scores are the given log-odds for every photo.
+    fn detectors(scores: [f32; 6]) -> Detectors {
+        let tensor = |shape: &[usize], data: Vec<f32>| HostTensor {
+            shape: shape.to_vec(),
+            data,
+        };
+        let tensors = Tensors {
+            tensors: BTreeMap::from([
+                (WEIGHTS.to_owned(), tensor(&[6, 2], vec![0.0; 12])),
+                (BIAS.to_owned(), tensor(&[6], scores.to_vec())),
+            ]),
+            ..Tensors::default()
+        };
+        Detectors::new(Vocabulary::from_tsv(WORDS).unwrap(), &tensors, 2).unwrap()
+    }
+
+    fn texts(scores: [f32; 6]) -> Vec<String> {
+        let shown = detectors(scores).shown(&[1.0, 0.0]);
+        assert!(shown.windows(2).all(|pair| pair[0].p >= pair[1].p));
+        shown.into_iter().map(|shown| shown.text).collect()
+    }
+
+    #[test]
+    fn the_most_specific_parts_are_told_most_certain_first() {
+        assert_eq!(
+            texts([2.0, -2.0, 1.0, -3.0, 0.5, 3.0]),
+            ["a table", "people", "snow"]
+        );
+        assert_eq!(texts([-1.0; 6]), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_part_is_at_least_as_probable_as_those_below_it() {
+        let p = detectors([-3.0, 2.0, -3.0, -3.0, 1.0, -3.0]).probabilities(&[0.0, 0.0]);
+        assert_eq!((p[0], p[2]), (p[1], p[4]));
+        assert!(p[1] > 0.88 && p[3] < 0.05);
+    }
+
+    #[test]
+    fn of_parts_that_exclude_each_other_the_more_certain_is_told() {
+        // Snow is outdoors, so nothing is told of the inside.
+        assert_eq!(texts([-3.0, -3.0, -3.0, 0.5, 1.0, -3.0]), ["snow"]);
+        assert_eq!(texts([-3.0, -3.0, -3.0, 2.0, 1.0, -3.0]), ["indoors"]);
+    }
+
+    #[test]
+    fn a_kind_of_person_needs_more_evidence() {
+        assert_eq!(texts([1.0, 0.5, -3.0, -3.0, -3.0, -3.0]), ["people"]);
+        assert_eq!(texts([1.0, 1.0, -3.0, -3.0, -3.0, -3.0]), ["a child"]);
+    }
+
+    #[test]
+    fn only_the_direction_of_a_point_counts() {
+        let mut detectors = detectors([0.0; 6]);
+        detectors.weights[0] = 4.0;
+        let near = detectors.probabilities(&[0.1, 0.0]);
+        assert_eq!(near, detectors.probabilities(&[7.0, 0.0]));
+        assert!((near[0] - 1.0 / (1.0 + (-4.0_f64).exp())).abs() < 1e-6);
+    }
+
+    #[test]
+    fn tensors_of_another_vocabulary_are_refused() {
+        let vocabulary = || Vocabulary::from_tsv(WORDS).unwrap();
+        let mut tensors = Tensors::default();
+        let missing = Detectors::new(vocabulary(), &tensors, 2).unwrap_err();
+        assert!(missing.to_string().contains(WEIGHTS), "{missing}");
+        let mut add = |name: &str, shape: [usize; 2], value: f32| {
+            let tensor = HostTensor {
+                shape: shape.to_vec(),
+                data: vec![value; shape[0] * shape[1]],
+            };
+            tensors.tensors.insert(name.to_owned(), tensor);
+            Detectors::new(vocabulary(), &tensors, 2)
+                .unwrap_err()
+                .to_string()
+        };
+        assert!(add(WEIGHTS, [5, 2], 0.0).contains("[6, 2]"));
+        assert!(add(WEIGHTS, [6, 2], f32::NAN).contains("finite"));
+        assert!(add(WEIGHTS, [6, 2], 0.0).contains(BIAS));
+    }
+
+    #[test]
+    fn what_is_shown_has_its_role_and_node() {
+        let shown = detectors([-3.0, -3.0, -3.0, -3.0, -3.0, 3.0]).shown(&[1.0, 0.0]);
+        assert_eq!(shown[0].role, Role::Thing);
+        assert_eq!(shown[0].node.as_deref(), Some("n1"));
+    }
+}
