@@ -13,11 +13,12 @@ use crate::export::ExportDtype;
 #[command(
     after_help = "Example: trainer export --checkpoint logs/first --out bundle/ --dtype q8\n\
                   Example: trainer export --checkpoint logs/first --site site/\n\
+                  Example: trainer export --checkpoint bundle/ --statements captions.json --out told/\n\
                   Example: trainer export --checkpoint clip-b32 --format hf --out clip-b32-hf/"
 )]
 pub struct ExportArgs {
-    /// Run folder, checkpoint, hf-hub:org/name or a name of `trainer models`; with --site also a bundle,
-    /// which is used unchanged.
+    /// Run folder, checkpoint, hf-hub:org/name or a name of `trainer models`; with --site or --statements
+    /// also a bundle, whose files are used unchanged.
     #[arg(long, value_name = "MODEL")]
     pub checkpoint: PathBuf,
     /// Average the weights of the run's N newest checkpoints, instead of taking the newest.
@@ -78,9 +79,20 @@ pub struct ExportArgs {
     /// Name of the model in the manifest; default: the name of the run.
     #[arg(long)]
     pub name: Option<String>,
-    /// Version of the model in the manifest.
-    #[arg(long, default_value = "0.1.0")]
-    pub model_version: String,
+    /// Images with captions, as --dataset captions reads them. Gives the bundle detectors of what photos
+    /// show: people, doings, places and things.
+    #[arg(long, num_args = 1.., value_name = "PATH")]
+    pub statements: Vec<PathBuf>,
+    /// Lists of images of which all that they show is described: Karpathy's JSON with `vocabulary`, and
+    /// `shows` for each image. Calibrates the detectors on photos like these.
+    #[arg(long, num_args = 1.., value_name = "FILE", requires = "statements")]
+    pub shows: Vec<PathBuf>,
+    /// Vocabulary of the statements (docs/statements.md); default: the shipped one.
+    #[arg(long, value_name = "FILE", requires = "statements")]
+    pub vocabulary: Option<PathBuf>,
+    /// Version of the model in the manifest; default: 0.1.0, or that of the bundle.
+    #[arg(long)]
+    pub model_version: Option<String>,
     /// Markdown for the model card: the data, the intended use and the limitations.
     #[arg(long, value_name = "FILE")]
     pub notes: Option<PathBuf>,

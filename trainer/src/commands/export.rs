@@ -2,7 +2,7 @@
 
 mod inputs;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use burn::tensor::Device;
@@ -10,9 +10,10 @@ use espalier_checkpoints::averaged;
 use espalier_checkpoints::device::engine;
 use espalier_checkpoints::model_file::{self, Model};
 use espalier_checkpoints::published::{self, Checkpoint, ExportFormat};
-use espalier_core::caption::Captioner;
+use espalier_core::caption::{Captioner, Engine};
 use espalier_core::taxonomy::Taxonomy;
 use espalier_data::Dataset;
+use espalier_data::formats::registry::{self, Need};
 use espalier_eval::embed::{self, Reading};
 use espalier_eval::zero_shot;
 use espalier_io::disk::read;
@@ -25,13 +26,18 @@ use super::preview::preview;
 use crate::cli::ExportArgs;
 use crate::export::build::PROMPTS;
 use crate::export::calibrate::calibrate;
+use crate::export::detectors::{self, DetectorData};
 use crate::export::folder::{CARD, PREVIEW, StagedBundle, check_unused};
 use crate::export::gate::{EmbeddedProbe, Gate};
 use crate::export::site::{EmbedCode, Site};
 use crate::export::{Bundle, ExportDtype, card};
+use crate::fit::source;
 
 pub use inputs::taxonomy;
 use inputs::{Inputs, run_config, taxonomy_of_card};
+
+/// Version of a model that is given none.
+const FIRST_VERSION: &str = "0.1.0";
 
 /// Number of images encoded at a time.
 const BATCH: usize = 64;
@@ -157,6 +163,80 @@ fn measure(
     Ok(gate)
 }
 
+/// Fits the detectors of a bundle, if --statements names images with captions.
+///
+/// # Errors
+/// Bad usage or data, or a failing device.
+fn add_detectors(
+    args: &ExportArgs,
+    labelled: Option<&Arc<dyn Dataset>>,
+    bundle: &mut Bundle,
+    device: &Device,
+) -> anyhow::Result<()> {
+    if args.statements.is_empty() {
+        return Ok(());
+    }
+    let vocabulary = source::statements(args.vocabulary.as_deref(), "--vocabulary")?;
+    let data = DetectorData {
+        captions: &args.statements,
+        described: &args.shows,
+        labelled,
+    };
+    let captioner = Captioner::open(
+        &bundle.manifest_bytes()?,
+        &bundle.checked()?,
+        &Engine::Kernels,
+    )?;
+    let detectors = detectors::fit(&captioner, &vocabulary, &data, device)?;
+    bundle.set_detectors(&vocabulary, &detectors, args.dtype)?;
+    // Only file names: folders of this machine mean nothing to readers of the manifest.
+    let name = |path: &PathBuf| path.file_name().map(|name| name.display().to_string());
+    let names = |paths: &[PathBuf]| paths.iter().filter_map(name).collect::<Vec<_>>().into();
+    let provenance = &mut bundle.manifest.provenance;
+    provenance.insert("statements".into(), names(&args.statements));
+    provenance.insert("statements_shows".into(), names(&args.shows));
+    Ok(())
+}
+
+/// Writes a bundle with detectors added; everything else stays as it is.
+///
+/// # Errors
+/// As [`write_bundle`].
+fn extend_bundle(args: &ExportArgs, notes: &str) -> anyhow::Result<()> {
+    let Some(out) = &args.out else {
+        return Err(usage("--out: expected a folder, found none"));
+    };
+    check_writable("--out", out)?;
+    check_unused(out, args.force)?;
+    let device = args.common.backend.device()?;
+    let mut bundle = Bundle::read(&args.checkpoint)?;
+    let labelled = match args.probe.is_empty() {
+        true => None,
+        false => Some(registry::open(&args.probe, Need::Labels)?),
+    };
+    add_detectors(args, labelled.as_ref(), &mut bundle, &device)?;
+    let manifest = &mut bundle.manifest;
+    if let Some(name) = &args.name {
+        manifest.name.clone_from(name);
+    }
+    if let Some(version) = &args.model_version {
+        manifest.version.clone_from(version);
+    }
+    let staged = StagedBundle::new(out)?;
+    bundle.write(staged.path())?;
+    let card = read::text(args.checkpoint.join(CARD)).unwrap_or_default();
+    let card = format!("{}\n\n{}\n", card.trim_end(), notes.trim());
+    write_atomic(&staged.path().join(CARD), card.trim_start().as_bytes())?;
+    if let Ok(picture) = read::bytes(args.checkpoint.join(PREVIEW)) {
+        write_atomic(&staged.path().join(PREVIEW), &picture)?;
+    }
+    staged.finish()?;
+    if args.common.json {
+        return line(json!({ "out": out }));
+    }
+    line(format_args!("bundle: {}", out.display()))
+}
+
 /// A bundle that was written, its measurements, and the code that embeds its site.
 pub struct Written {
     /// The bundle.
@@ -199,7 +279,8 @@ pub fn write_bundle(
     check_unused(&out, args.force)?;
     let device = args.common.backend.device()?;
     let inputs = Inputs::read(args, &device)?;
-    let contents = |dtype| inputs.contents(name, &args.model_version, dtype);
+    let version = args.model_version.as_deref().unwrap_or(FIRST_VERSION);
+    let contents = |dtype| inputs.contents(name, version, dtype);
     note(format_args!(
         "embedding {} captions and {} labels",
         inputs.captions.len(),
@@ -211,6 +292,7 @@ pub fn write_bundle(
         rounded => Bundle::build(contents(rounded), &device)?,
     };
     let gate = measure(args, &inputs, (&plain, &mut bundle), &device)?;
+    add_detectors(args, Some(&inputs.probe), &mut bundle, &device)?;
     let staged = StagedBundle::new(&out)?;
     bundle.write(staged.path())?;
     let mut written = Written {
@@ -311,10 +393,11 @@ pub fn run(args: &ExportArgs) -> anyhow::Result<()> {
         Some(folder) => Some(Site::plan(folder, args.page.as_deref(), args.force)?),
         None => None,
     };
-    if let Some(site) = site
-        .as_ref()
-        .filter(|_| model_file::is_bundle(&args.checkpoint))
-    {
+    let is_bundle = model_file::is_bundle(&args.checkpoint);
+    if is_bundle && !args.statements.is_empty() {
+        return extend_bundle(args, &notes);
+    }
+    if let Some(site) = site.as_ref().filter(|_| is_bundle) {
         return site
             .write(&args.checkpoint, &args.url)?
             .print(args.common.json);

@@ -6,16 +6,19 @@ use std::path::Path;
 
 use anyhow::Context;
 use burn::tensor::Device;
-use espalier_checkpoints::model_file::{MERGES, Model};
+use espalier_checkpoints::model_file::{MERGES, Model, read_bundle};
 use espalier_core::bundle::{BundleFile, BundleFiles, FORMAT, Manifest, Part, pack, sha256_hex};
 use espalier_core::caption::{Calibration, CaptionEntry, EMBEDDINGS, files};
 use espalier_core::geometry::Space;
 use espalier_core::input::merges_prefix;
 use espalier_core::model::{ImageModel, TextModel};
+use espalier_core::statements::Vocabulary;
 use espalier_core::taxonomy::{Lexicon, Taxonomy};
 use espalier_core::weights::{HostTensor, Tensors, collect};
 use espalier_eval::embed;
+use espalier_io::disk::read;
 use espalier_io::disk::write::write_atomic;
+use espalier_io::exit::usage;
 
 use super::dtype::{ExportDtype, Stored};
 use super::folder::MANIFEST;
@@ -319,6 +322,42 @@ impl Bundle {
             files::CALIBRATION,
             Part::Taxonomy,
             Stored::plain("text", bytes),
+        );
+        Ok(())
+    }
+
+    /// Reads a bundle from its folder.
+    ///
+    /// # Errors
+    /// Bad usage for a file that is missing or damaged.
+    pub fn read(folder: &Path) -> anyhow::Result<Self> {
+        let (_, manifest, _) = read_bundle(folder, &[])?;
+        let mut files = Vec::new();
+        for file in &manifest.files {
+            let place = |e: String| usage(format!("{}: {e}", folder.join(&file.path).display()));
+            let bytes = read::bytes(folder.join(&file.path)).map_err(|e| place(e.to_string()))?;
+            let checked = file.check(bytes).map_err(|e| place(e.to_string()))?;
+            files.push((file.path.clone(), checked.bytes().to_vec()));
+        }
+        Ok(Self { manifest, files })
+    }
+
+    /// Adds detectors of the parts of a vocabulary.
+    ///
+    /// # Errors
+    /// When they cannot be written.
+    pub fn set_detectors(
+        &mut self,
+        vocabulary: &Vocabulary,
+        detectors: &Tensors,
+        dtype: ExportDtype,
+    ) -> anyhow::Result<()> {
+        let words = Stored::plain("text", vocabulary.to_tsv().into_bytes());
+        self.add(files::STATEMENTS, Part::Statements, words);
+        self.add(
+            files::DETECTORS,
+            Part::Statements,
+            dtype.detectors(detectors)?,
         );
         Ok(())
     }

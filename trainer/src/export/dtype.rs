@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use clap::ValueEnum;
 use espalier_core::bundle::pack;
+use espalier_core::caption::detectors::WEIGHTS;
 use espalier_core::weights::{HostTensor, Tensors, q8};
 
 use super::pieces;
@@ -112,6 +113,15 @@ impl ExportDtype {
             Self::Q6 if tensors.tensors.values().any(is_narrow) => Self::Q8.embeddings(tensors),
             _ => self.file(tensors, |_, _| self.levels().1),
         }
+    }
+
+    /// Writes the detectors of statements: their weights as embeddings are, their biases in 32-bit floats.
+    pub(super) fn detectors(self, tensors: &Tensors) -> anyhow::Result<Stored> {
+        let most = match self {
+            Self::Q6 => Self::Q8.levels().1,
+            other => other.levels().1,
+        };
+        self.file(tensors, |name, _| most.filter(|_| name == WEIGHTS))
     }
 
     /// Returns the files of an encoder.

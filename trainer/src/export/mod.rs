@@ -4,6 +4,7 @@ pub mod build;
 pub mod calibrate;
 pub mod captions;
 pub mod card;
+pub mod detectors;
 mod dtype;
 pub mod folder;
 pub mod gate;

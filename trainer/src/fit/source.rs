@@ -40,14 +40,17 @@ pub fn taxonomy(config: &TrainConfig) -> anyhow::Result<Taxonomy> {
     }
 }
 
-/// Reads a vocabulary of statements; the shipped one if no file is named.
-fn statements(file: Option<&Path>) -> anyhow::Result<Vocabulary> {
+/// Reads a vocabulary of statements; the shipped one if no file is named. `option` names it in errors.
+///
+/// # Errors
+/// Bad usage for a file that cannot be read, naming the line.
+pub fn statements(file: Option<&Path>, option: &str) -> anyhow::Result<Vocabulary> {
     let Some(file) = file else {
         return Ok(Vocabulary::everyday()?);
     };
-    let shown = file.display();
-    let text = read::text(file).map_err(|e| usage(format!("dataset.statements {shown}: {e}")))?;
-    Vocabulary::from_tsv(&text).map_err(|e| usage(format!("dataset.statements {shown}: {e}")))
+    let place = |error: String| usage(format!("{option} {}: {error}", file.display()));
+    let text = read::text(file).map_err(|e| place(e.to_string()))?;
+    Vocabulary::from_tsv(&text).map_err(|e| place(e.to_string()))
 }
 
 /// Returns whether the records are texts only.
@@ -135,7 +138,7 @@ impl Source {
             Arc::new(Mixture::new(sources.collect::<anyhow::Result<_>>()?))
         };
         let caption_chains = if of_captions {
-            let vocabulary = Arc::new(statements(d.statements.as_deref())?);
+            let vocabulary = Arc::new(statements(d.statements.as_deref(), "dataset.statements")?);
             Some(Arc::new(CaptionChains::new(vocabulary, method.negatives())))
         } else {
             None

@@ -1,0 +1,246 @@
+//! Photos with what is known of the parts that they show.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use espalier_core::caption::Captioner;
+use espalier_core::statements::{PartIx, Vocabulary};
+use espalier_core::taxonomy::Taxonomy;
+use espalier_data::records::source::Record;
+use espalier_io::disk::read;
+use espalier_io::exit::usage;
+use espalier_io::output::note;
+use rayon::prelude::*;
+use serde::Deserialize;
+
+/// Number of images between two messages.
+const LOG_EVERY: usize = 500;
+
+/// What is known of each part, in the order of the vocabulary.
+pub(super) type Known = Vec<Option<bool>>;
+
+/// A photo's point with what is known of it.
+pub(super) struct Seen {
+    pub(super) point: Vec<f32>,
+    pub(super) known: Known,
+}
+
+/// Photos of which everything from a list of parts is described.
+#[derive(Deserialize)]
+pub(super) struct Described {
+    /// Ids of the parts that were looked for.
+    vocabulary: Vec<String>,
+    images: Vec<DescribedImage>,
+}
+
+#[derive(Deserialize)]
+struct DescribedImage {
+    #[serde(alias = "file_name")]
+    filename: String,
+    #[serde(rename = "filepath")]
+    folder: Option<PathBuf>,
+    /// Ids of the parts that it shows.
+    shows: Vec<String>,
+}
+
+/// Returns what captions tell: each part is mentioned by one of them or not.
+pub(super) fn captioned(vocabulary: &Vocabulary, record: &Record) -> Known {
+    let mut known = vec![Some(false); vocabulary.parts().len()];
+    for text in record.captions() {
+        for part in vocabulary.mentions(text).parts() {
+            known[part.index()] = Some(true);
+        }
+    }
+    known
+}
+
+/// Returns what a label tells: a photo of a dog shows an animal, and no food. Parts without a node are unknown, but
+/// for those below one that the photo does not show.
+pub(super) fn labelled(vocabulary: &Vocabulary, taxonomy: &Taxonomy, label: &str) -> Option<Known> {
+    let label = taxonomy.find(label)?;
+    let of_node = |ix: PartIx| {
+        let node = taxonomy.find(vocabulary.part(ix).node.as_deref()?)?;
+        Some(node == label || taxonomy.ancestors(label).contains(&node))
+    };
+    Some(completed(vocabulary, of_node))
+}
+
+/// Completes what is known of some parts: a part below one that is not shown is not shown either.
+fn completed(vocabulary: &Vocabulary, known: impl Fn(PartIx) -> Option<bool>) -> Known {
+    let of_part = |ix: PartIx| {
+        let mut above = vocabulary.ancestors(ix).iter();
+        let is_missing = |known: Option<bool>| known == Some(false);
+        known(ix).or_else(|| {
+            above
+                .any(|above| is_missing(known(*above)))
+                .then_some(false)
+        })
+    };
+    vocabulary.indices().map(of_part).collect()
+}
+
+impl Described {
+    /// Reads the file of `--shows`.
+    ///
+    /// # Errors
+    /// Bad usage naming the file and what is wrong with it.
+    pub(super) fn read(file: &Path) -> anyhow::Result<Self> {
+        let fault = |reason: String| {
+            usage(format!(
+                "--shows {}: expected Karpathy's JSON with `vocabulary`, and `shows` for each image: {reason}",
+                file.display()
+            ))
+        };
+        let bytes = read::bytes(file).map_err(|e| fault(e.to_string()))?;
+        let described: Self = serde_json::from_slice(&bytes).map_err(|e| fault(e.to_string()))?;
+        let listed: BTreeSet<&str> = described.vocabulary.iter().map(String::as_str).collect();
+        for image in &described.images {
+            if let Some(other) = image.shows.iter().find(|id| !listed.contains(id.as_str())) {
+                let name = &image.filename;
+                return Err(fault(format!(
+                    "{name} shows `{other}`, which `vocabulary` does not list"
+                )));
+            }
+        }
+        Ok(described)
+    }
+
+    /// Returns the ids that are no part of a vocabulary.
+    pub(super) fn unknown(&self, vocabulary: &Vocabulary) -> Vec<&str> {
+        let ids = self.vocabulary.iter().map(String::as_str);
+        ids.filter(|id| vocabulary.find(id).is_none()).collect()
+    }
+
+    /// Returns the files of the images below the folder of their list, with what they show.
+    pub(super) fn images(&self, folder: &Path, vocabulary: &Vocabulary) -> Vec<(PathBuf, Known)> {
+        let looked_for: BTreeSet<PartIx> = self
+            .vocabulary
+            .iter()
+            .filter_map(|id| vocabulary.find(id))
+            .collect();
+        let image = |image: &DescribedImage| {
+            let mut shown: BTreeSet<PartIx> = BTreeSet::new();
+            for ix in image.shows.iter().filter_map(|id| vocabulary.find(id)) {
+                shown.insert(ix);
+                shown.extend(vocabulary.ancestors(ix));
+            }
+            let of_part = |ix: PartIx| match shown.contains(&ix) {
+                true => Some(true),
+                false => looked_for.contains(&ix).then_some(false),
+            };
+            let file = folder.join(image.folder.as_deref().unwrap_or(Path::new("")));
+            (file.join(&image.filename), completed(vocabulary, of_part))
+        };
+        self.images.iter().map(image).collect()
+    }
+}
+
+/// Embeds the photos of records; those that cannot be read, or of which nothing is known, are left out.
+///
+/// # Errors
+/// When the device fails.
+pub(super) fn embed(
+    captioner: &Captioner,
+    records: &[Record],
+    known: impl Fn(&Record) -> Option<Known> + Sync,
+) -> anyhow::Result<Vec<Seen>> {
+    let done = AtomicUsize::new(0);
+    let seen = records.par_iter().filter_map(|record| {
+        let count = done.fetch_add(1, Ordering::Relaxed) + 1;
+        if count.is_multiple_of(LOG_EVERY) {
+            note(format_args!("{count} of {} images", records.len()));
+        }
+        let photo = record.picture.decode().ok()?;
+        let known = known(record)?;
+        Some(
+            pollster::block_on(captioner.embed(&[photo])).map(|mut points| Seen {
+                point: points.swap_remove(0),
+                known,
+            }),
+        )
+    });
+    Ok(seen.collect::<espalier_core::Result<_>>()?)
+}
+
+/// Embeds the photos in files.
+///
+/// # Errors
+/// Bad usage for a file that cannot be read.
+pub(super) fn embed_files(
+    captioner: &Captioner,
+    files: Vec<(PathBuf, Known)>,
+) -> anyhow::Result<Vec<Seen>> {
+    let seen = files.into_par_iter().map(|(file, known)| {
+        let fault = |error: String| usage(format!("--shows: {}: {error}", file.display()));
+        let bytes = read::bytes(&file).map_err(|e| fault(e.to_string()))?;
+        let photo = espalier_core::input::decode(&bytes).map_err(|e| fault(e.to_string()))?;
+        let mut points = pollster::block_on(captioner.embed(&[photo]))?;
+        Ok(Seen {
+            point: points.swap_remove(0),
+            known,
+        })
+    });
+    seen.collect()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn value(vocabulary: &Vocabulary, known: &Known, id: &str) -> Option<bool> {
+        known[vocabulary.find(id).unwrap().index()]
+    }
+
+    #[test]
+    fn a_label_tells_of_its_node_and_of_what_it_is_not() {
+        let words = Vocabulary::everyday().unwrap();
+        let tree = "synset\tnames\thypernyms\tlabelled\n\
+            r\tthing\t\t0\nn00015388\tanimal\tr\t0\nn02084071\tdog\tn00015388\t0\np\tpug\tn02084071\t1\n\
+            n00021265\tfood\tr\t0\nq\tquiche\tn00021265\t1\n";
+        let taxonomy = Taxonomy::from_tsv(tree).unwrap();
+        let pug = labelled(&words, &taxonomy, "p").unwrap();
+        let of = |id: &str| value(&words, &pug, id);
+        assert_eq!(
+            [of("animal"), of("dog"), of("food")],
+            [Some(true), Some(true), Some(false)]
+        );
+        // Goats have no node: an animal may be one, food is none. A sandwich is food.
+        assert_eq!(
+            [of("goat"), of("person"), of("sandwich")],
+            [None, None, Some(false)]
+        );
+        let quiche = labelled(&words, &taxonomy, "q").unwrap();
+        assert_eq!(value(&words, &quiche, "goat"), Some(false));
+        assert!(labelled(&words, &taxonomy, "x").is_none());
+    }
+
+    #[test]
+    fn what_was_looked_for_and_not_seen_is_not_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("shows.json");
+        let write = |shows: &str| {
+            let json = format!(
+                r#"{{"vocabulary":["beach","person","sport"],"images":[{{"filename":"a.jpg","filepath":"../b","shows":[{shows}]}}]}}"#
+            );
+            std::fs::write(&file, json).unwrap();
+            Described::read(&file)
+        };
+        let words = Vocabulary::everyday().unwrap();
+        let images = write("\"beach\"").unwrap().images(folder.path(), &words);
+        let (path, known) = &images[0];
+        assert_eq!(*path, folder.path().join("../b/a.jpg"));
+        let of = |id: &str| value(&words, known, id);
+        assert_eq!(
+            [of("beach"), of("outdoors"), of("kitchen")],
+            [Some(true), Some(true), None]
+        );
+        assert_eq!([of("person"), of("child"), of("surf")], [Some(false); 3]);
+        let error = write("\"moon\"").err().unwrap().to_string();
+        assert!(
+            error.contains("`moon`") && error.contains("a.jpg"),
+            "{error}"
+        );
+    }
+}
