@@ -41,6 +41,7 @@ class Rung(_OfNode):
     text: str
     radius: float
     similarity: float
+    p: float
 
 
 class Step(TypedDict):
@@ -83,6 +84,7 @@ class CaptionResult(_OfFile):
     backend: str
     image: PhotoInfo
     ladder: list[Rung]
+    said: int
     taxonomy: Place
     timing_ms: dict[str, float]
 

@@ -8,7 +8,7 @@ use espalier_core::taxonomy::Taxonomy;
 
 use crate::messages::narration::{Narration, StopText};
 use crate::state::dial::Dial;
-use crate::words::{guess_sentence, how_sure, how_sure_of, sentence};
+use crate::words::{also_sentence, answer_guess, answer_sentence, how_sure, how_sure_of, sentence};
 
 /// Turns a result into text, with a receipt for the bundle's manifest. `tree` is the taxonomy of
 /// the result.
@@ -26,14 +26,19 @@ pub fn narrate(result: &CaptionResult, manifest: &Manifest, tree: Option<&Taxono
             stop: step.id.clone(),
             certainty: how_sure(step.p).to_owned(),
             sentence: sentence(&stopped.taxonomy, &dial, None),
-            guess: guess_sentence(&stopped.taxonomy, &dial),
+            guess: answer_guess(&stopped, &dial),
             beyond: each(|standing| standing != Standing::Known),
             hidden: each(|standing| standing == Standing::Unlikely),
         }
     });
     let receipt = Receipt::new(result.clone(), manifest);
+    let answer = answer_sentence(result, &Dial::of(&result.taxonomy, tree));
     Narration {
-        sentence: sentence(&result.taxonomy, &Dial::of(&result.taxonomy, tree), None),
+        sentence: [Some(answer), also_sentence(result)]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
+            .join(" "),
         stop_texts: stop_texts.collect(),
         stop: path.iter().position(|step| step.id == result.taxonomy.stop),
         // Cannot fail: the receipt holds plain values only.

@@ -1,6 +1,8 @@
 //! Turns numbers into text, which the page shows before any number.
 
-use espalier_core::caption::{MIN_GUESS, PlacedBy, Subject, TaxonomyResult, Verdict, spoken_name};
+use espalier_core::caption::{
+    CaptionResult, MIN_GUESS, PlacedBy, Rung, Subject, TaxonomyResult, Verdict, spoken_name,
+};
 
 use crate::state::dial::Dial;
 
@@ -93,6 +95,47 @@ pub fn sentence(taxonomy: &TaxonomyResult, dial: &Dial, level: Option<usize>) ->
         ),
         (false, false) => format!("{known}. My guess: {}.", join_names(&guesses)),
     }
+}
+
+/// Returns the most specific caption that the evidence carries, where detectors tell more than the tree.
+fn told(result: &CaptionResult) -> Option<&Rung> {
+    let last = result.said?.checked_sub(1)?;
+    let rung = result.ladder.get(last)?;
+    (!result.shows.is_empty()).then_some(rung)
+}
+
+/// Returns the answer in one sentence: what the photo shows as a whole, where that is known, else where the path in
+/// the tree stops.
+///
+/// "Very likely a gun dog in snow."
+#[must_use]
+pub fn answer_sentence(result: &CaptionResult, dial: &Dial) -> String {
+    let Some(rung) = told(result) else {
+        return sentence(&result.taxonomy, dial, None);
+    };
+    let named = (rung.text.clone(), rung.p.unwrap_or_default());
+    format!("{}.", capitalised(&join_with_adverbs(&[named])))
+}
+
+/// Returns a sentence with what the photo shows beside the answer, if anything: "Also: a boat, probably trees."
+#[must_use]
+pub fn also_sentence(result: &CaptionResult) -> Option<String> {
+    let answer = told(result).map_or("", |rung| rung.text.as_str());
+    let others = result
+        .shows
+        .iter()
+        .filter(|shown| !answer.contains(&shown.text));
+    let others: Vec<_> = others.map(|shown| (shown.text.clone(), shown.p)).collect();
+    (!others.is_empty()).then(|| format!("Also: {}.", join_with_adverbs(&others)))
+}
+
+/// Returns the guess below the answer, as [`guess_sentence`]; none where the answer is not about what the tree names.
+#[must_use]
+pub fn answer_guess(result: &CaptionResult, dial: &Dial) -> Option<String> {
+    let is_of_tree = told(result).is_none_or(|rung| rung.node.is_some());
+    is_of_tree
+        .then(|| guess_sentence(&result.taxonomy, dial))
+        .flatten()
 }
 
 /// Returns a sentence with its first letter in upper case.
@@ -239,7 +282,7 @@ pub fn format_duration(milliseconds: f64) -> String {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use espalier_core::caption::PathStep;
+    use espalier_core::caption::{PathStep, Shown};
     use espalier_core::taxonomy::Taxonomy;
 
     use super::*;
@@ -288,6 +331,56 @@ mod tests {
             sentence_at(&unsure, 2, None),
             "Almost certainly an animal, a bird."
         );
+    }
+
+    #[test]
+    fn what_detectors_tell_is_the_answer_and_what_else_they_tell_stands_beside() {
+        let rung = |text: &str, p: f64, node: Option<&str>| Rung {
+            p: Some(p),
+            ..crate::sample::rung(text, node)
+        };
+        let mut result = crate::sample::result(
+            vec![
+                rung("people", 0.97, None),
+                rung("people outdoors", 0.85, None),
+            ],
+            path(&THRUSH, 1),
+        );
+        let dial = Dial::of(&result.taxonomy, None);
+        let shown = |text: &str, p: f64| Shown {
+            text: text.into(),
+            p,
+            role: espalier_core::statements::Role::Thing,
+            node: None,
+        };
+        // Results of earlier versions, and models without detectors.
+        assert_eq!(
+            answer_sentence(&result, &dial),
+            sentence(&result.taxonomy, &dial, None)
+        );
+        assert_eq!(
+            (also_sentence(&result), answer_guess(&result, &dial)),
+            (None, guess_sentence(&result.taxonomy, &dial))
+        );
+        result.said = Some(2);
+        result.shows = vec![
+            shown("people", 0.97),
+            shown("a boat", 0.9),
+            shown("water", 0.82),
+            shown("sitting", 0.6),
+        ];
+        assert_eq!(
+            answer_sentence(&result, &dial),
+            "Very likely people outdoors."
+        );
+        assert_eq!(
+            also_sentence(&result).as_deref(),
+            Some("Also: very likely a boat, water, probably sitting.")
+        );
+        assert_eq!(answer_guess(&result, &dial), None);
+        result.ladder[1] = rung("an animal outdoors", 0.995, Some("n1"));
+        assert_eq!(answer_sentence(&result, &dial), "An animal outdoors.");
+        assert!(answer_guess(&result, &dial).is_some());
     }
 
     #[test]

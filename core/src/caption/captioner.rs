@@ -2,11 +2,12 @@
 
 use image::RgbImage;
 
+use super::answer::{Answer, Caption};
 use super::detectors::Detectors;
 use super::encoders::ImagePart;
 use super::index::{CaptionIndex, embedding_rows};
 use super::path::{Classifier, TaxonomyPath};
-use super::result::{Lineage, ModelInfo, PathStep, Rung, Shown, TaxonomyResult};
+use super::result::{Lineage, ModelInfo, PathStep, TaxonomyResult};
 use super::self_test::cosine;
 use super::taught::TaughtConcept;
 use super::{files, ladder};
@@ -15,17 +16,6 @@ use crate::error::Result;
 use crate::geometry::Space;
 use crate::input::Preprocess;
 use crate::taxonomy::{NodeIx, Taxonomy};
-
-/// Caption ladder and taxonomy path of a photo's embedding.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Caption {
-    /// From general to specific.
-    pub ladder: Vec<Rung>,
-    /// What else the photo shows, most certain first.
-    pub shows: Vec<Shown>,
-    /// Place in the taxonomy.
-    pub taxonomy: TaxonomyResult,
-}
 
 /// A bundle with its image encoder.
 #[derive(Debug)]
@@ -200,13 +190,11 @@ impl Captioner {
     fn ranked(&self, embedding: &[f32], path: TaxonomyPath) -> Caption {
         let scores = self.index.scores(&self.space, embedding);
         let taxonomy = self.classifier.taxonomy();
-        Caption {
-            ladder: ladder::build(&self.index, &scores, taxonomy, &path),
-            shows: self
-                .detectors
-                .as_ref()
-                .map_or_else(Vec::new, |detectors| detectors.shown(embedding)),
-            taxonomy: TaxonomyResult::of(taxonomy, &path),
+        let ladder = ladder::build(&self.index, &scores, taxonomy, &path);
+        let answer = Answer::of_tree(ladder, TaxonomyResult::of(taxonomy, &path));
+        match &self.detectors {
+            Some(detectors) => answer.told(detectors, &self.space, embedding),
+            None => answer.into_caption(),
         }
     }
 

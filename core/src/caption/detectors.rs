@@ -11,13 +11,15 @@ use super::files;
 use super::result::Shown;
 use crate::bundle::BundleFiles;
 use crate::error::{CoreError, Result};
-use crate::statements::{Number, PartIx, Vocabulary};
+use crate::statements::{Number, PERSON, PartIx, SEVERAL, Vocabulary};
 use crate::weights::Tensors;
 
 /// Name of the tensor of weights, `[parts, d_embed]`.
 pub const WEIGHTS: &str = "weights";
 /// Name of the tensor of biases, `[parts]`.
 pub const BIAS: &str = "bias";
+/// Name of the tensor of the points of the parts' texts, `[parts, d_embed]`.
+pub const POINTS: &str = "points";
 
 /// Least probability at which a part is told.
 pub const TOLD: f64 = 0.5;
@@ -25,8 +27,8 @@ pub const TOLD: f64 = 0.5;
 /// The same for kinds of people: a wrong age or gender is worse than "people".
 pub const TOLD_OF_A_PERSON: f64 = 0.7;
 
-/// Id of the part that all people are below.
-const PERSON: &str = "person";
+/// Largest probability of several people at which one is told.
+const ONE: f64 = 0.2;
 
 /// The detectors of a bundle, one for each part of its vocabulary.
 #[derive(Clone, Debug)]
@@ -35,15 +37,17 @@ pub struct Detectors {
     /// `[parts, width]`, row by row.
     weights: Vec<f32>,
     bias: Vec<f32>,
+    /// `[parts, width]`, row by row.
+    points: Vec<f32>,
     width: usize,
 }
 
 impl Detectors {
-    /// Combines a vocabulary with the weights and biases of its parts, in its order.
+    /// Combines a vocabulary with the weights, biases and points of its parts, in its order.
     ///
     /// # Errors
-    /// [`CoreError::TensorNames`] or [`CoreError::TensorShape`] unless the tensors are [`WEIGHTS`]
-    /// and [`BIAS`] of the vocabulary's parts; [`CoreError::Tensor`] for a value that is not finite.
+    /// [`CoreError::TensorNames`] or [`CoreError::TensorShape`] unless the tensors are [`WEIGHTS`],
+    /// [`BIAS`] and [`POINTS`] of the vocabulary's parts; [`CoreError::Tensor`] for a value that is not finite.
     pub fn new(vocabulary: Vocabulary, tensors: &Tensors, width: usize) -> Result<Self> {
         let parts = vocabulary.parts().len();
         let take = |name: &str, shape: &[usize]| {
@@ -70,6 +74,7 @@ impl Detectors {
         Ok(Self {
             weights: take(WEIGHTS, &[parts, width])?,
             bias: take(BIAS, &[parts])?,
+            points: take(POINTS, &[parts, width])?,
             vocabulary,
             width,
         })
@@ -92,6 +97,11 @@ impl Detectors {
     #[must_use]
     pub fn vocabulary(&self) -> &Vocabulary {
         &self.vocabulary
+    }
+
+    /// Returns the point of a part's text.
+    pub(super) fn point(&self, ix: PartIx) -> &[f32] {
+        &self.points[ix.index() * self.width..][..self.width]
     }
 
     /// Returns the probability of each part for a photo's point, in the order of the vocabulary. A
@@ -117,12 +127,9 @@ impl Detectors {
         p
     }
 
-    /// Returns what a photo shows, most certain first: the most specific parts that are told, none of
-    /// which excludes a more certain one.
-    #[must_use]
-    pub fn shown(&self, point: &[f32]) -> Vec<Shown> {
+    /// Returns the parts that probabilities carry, most certain first: none excludes a more certain one.
+    pub(super) fn told(&self, p: &[f64]) -> Vec<PartIx> {
         let words = &self.vocabulary;
-        let p = self.probabilities(point);
         let person = words.find(PERSON);
         let least = |ix: PartIx| match person {
             Some(person) if ix != person && words.is_within(ix, person) => TOLD_OF_A_PERSON,
@@ -146,17 +153,45 @@ impl Detectors {
                 told.push(ix);
             }
         }
+        told
+    }
+
+    /// Returns what a photo with these probabilities shows, most certain first: the most specific parts that are told, none of
+    /// which excludes a more certain one.
+    #[must_use]
+    pub fn shown(&self, p: &[f64]) -> Vec<Shown> {
+        let words = &self.vocabulary;
+        let told = self.told(p);
         let is_implied = |ix: PartIx| {
             let mut others = told.iter().filter(|other| **other != ix);
             others.any(|other| words.is_within(*other, ix))
         };
         let shown = told.iter().filter(|ix| !is_implied(**ix)).map(|ix| Shown {
-            text: words.part(*ix).text(Number::Any),
+            text: words.part(*ix).text(self.number(p, *ix)),
             p: p[ix.index()],
             role: words.part(*ix).role,
             node: words.part(*ix).node.clone(),
         });
         shown.collect()
+    }
+
+    /// Returns how many there are of a part, as far as it matters: of people, one or several; for others and
+    /// where it cannot be told, any number.
+    pub(super) fn number(&self, p: &[f64], ix: PartIx) -> Number {
+        let words = &self.vocabulary;
+        let (Some(person), Some(several)) = (words.find(PERSON), words.find(SEVERAL)) else {
+            return Number::Any;
+        };
+        if !words.is_within(ix, person) {
+            return Number::Any;
+        }
+        match p[several.index()] {
+            p if p >= TOLD => Number::Several,
+            p if p <= ONE => Number::One,
+            // "People" may be one or several; "a child" is one.
+            _ if ix == person => Number::Any,
+            _ => Number::Several,
+        }
     }
 }
 
@@ -199,14 +234,20 @@ mod tests {
             tensors: BTreeMap::from([
                 (WEIGHTS.to_owned(), tensor(&[6, 2], vec![0.0; 12])),
                 (BIAS.to_owned(), tensor(&[6], scores.to_vec())),
+                (POINTS.to_owned(), tensor(&[6, 2], vec![0.0; 12])),
             ]),
             ..Tensors::default()
         };
         Detectors::new(Vocabulary::from_tsv(WORDS).unwrap(), &tensors, 2).unwrap()
     }
 
+    fn shown(scores: [f32; 6]) -> Vec<Shown> {
+        let detectors = detectors(scores);
+        detectors.shown(&detectors.probabilities(&[1.0, 0.0]))
+    }
+
     fn texts(scores: [f32; 6]) -> Vec<String> {
-        let shown = detectors(scores).shown(&[1.0, 0.0]);
+        let shown = shown(scores);
         assert!(shown.windows(2).all(|pair| pair[0].p >= pair[1].p));
         shown.into_iter().map(|shown| shown.text).collect()
     }
@@ -272,7 +313,7 @@ mod tests {
 
     #[test]
     fn what_is_shown_has_its_role_and_node() {
-        let shown = detectors([-3.0, -3.0, -3.0, -3.0, -3.0, 3.0]).shown(&[1.0, 0.0]);
+        let shown = shown([-3.0, -3.0, -3.0, -3.0, -3.0, 3.0]);
         assert_eq!(shown[0].role, Role::Thing);
         assert_eq!(shown[0].node.as_deref(), Some("n1"));
     }

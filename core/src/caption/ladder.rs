@@ -48,6 +48,7 @@ pub fn build(
             text: index.entries()[i].text.clone(),
             radius: index.radii()[i],
             similarity: scores[i],
+            p: None,
             node: index.entries()[i].node.clone(),
         })
         .collect()

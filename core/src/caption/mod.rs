@@ -1,5 +1,6 @@
 //! Captions a photo: a ladder of captions from general to specific, and a path in the taxonomy.
 
+mod answer;
 pub mod bundle_loader;
 pub mod calibration;
 pub mod captioner;
@@ -22,6 +23,7 @@ pub mod question;
 pub mod reading;
 pub mod receipt;
 pub mod result;
+mod scene;
 pub mod self_test;
 pub mod standing;
 pub mod subjects;
@@ -30,9 +32,10 @@ pub mod taught_file;
 pub mod text_embedder;
 pub mod traversal;
 
+pub use answer::Caption;
 pub use bundle_loader::BundleLoader;
 pub use calibration::Calibration;
-pub use captioner::{Caption, Captioner};
+pub use captioner::Captioner;
 pub use detectors::Detectors;
 pub use engine::Engine;
 pub use evidence::{Evidence, ImageEvidence};

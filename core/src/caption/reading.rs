@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::captioner::{Caption, Captioner};
+use super::answer::Caption;
+use super::captioner::Captioner;
 use super::photo::Photo;
 use super::result::{CaptionResult, PhotoInfo};
 use crate::error::{CoreError, Result};
@@ -54,6 +55,7 @@ impl Reading {
             backend: backend.to_owned(),
             image: self.image.clone(),
             ladder: self.caption.ladder.clone(),
+            said: Some(self.caption.said),
             shows: self.caption.shows.clone(),
             taxonomy: self.caption.taxonomy.clone(),
             timing_ms: self.timing_ms.clone(),

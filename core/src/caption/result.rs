@@ -37,6 +37,10 @@ pub struct Rung {
     pub radius: f64,
     /// Score of photo and caption, larger is closer.
     pub similarity: f64,
+    /// Calibrated probability that the caption is true of the photo; never larger than that of the
+    /// rung before. Absent in results of earlier versions, and for captions that name no node.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub p: Option<f64>,
     /// Taxonomy node that the caption describes.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub node: Option<String>,
@@ -87,6 +91,10 @@ pub struct CaptionResult {
     pub image: PhotoInfo,
     /// From general to specific, no text twice.
     pub ladder: Vec<Rung>,
+    /// Number of rungs, from the first on, that the evidence carries; the others are guesses. Absent
+    /// in results of earlier versions.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub said: Option<usize>,
     /// What else the photo shows, most certain first; nothing if the bundle has no detectors.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub shows: Vec<Shown>,

@@ -60,6 +60,7 @@ mod tests {
             text: text.into(),
             radius: 0.0,
             similarity: 0.0,
+            p: None,
             node: node.map(str::to_owned),
         }
     }

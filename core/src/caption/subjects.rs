@@ -6,7 +6,8 @@
 use image::RgbImage;
 use serde::{Deserialize, Serialize};
 
-use super::captioner::{Caption, Captioner};
+use super::answer::Caption;
+use super::captioner::Captioner;
 use super::path::{Classifier, TaxonomyPath};
 use super::result::{Rung, TaxonomyResult};
 use crate::error::{CoreError, Result};

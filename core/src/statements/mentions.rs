@@ -1,7 +1,7 @@
 //! Parts and statements that a caption mentions.
 
 use super::number::Number;
-use super::part::{PartIx, Role};
+use super::part::{PERSON, PartIx, Role, SEVERAL};
 use super::statement::{Noun, Statement};
 use super::vocabulary::Vocabulary;
 
@@ -114,8 +114,7 @@ impl Vocabulary {
     fn collective(&self, words: &[String], at: usize) -> Option<Mention> {
         let (_, number) = COLLECTIVES.iter().find(|(word, _)| *word == words[at])?;
         let has_noun = words.get(at + 1).is_some_and(|word| word == "of");
-        // A vocabulary without a part of this id has no people.
-        let people = self.find("person").filter(|_| !has_noun)?;
+        let people = self.find(PERSON).filter(|_| !has_noun)?;
         Some(Mention {
             part: people,
             first: at,
@@ -180,6 +179,7 @@ impl Mentions<'_> {
             parts.push(mention.part);
             parts.extend(self.vocabulary.ancestors(mention.part));
         }
+        parts.extend(self.several_people());
         parts.sort_unstable();
         parts.dedup();
         parts
@@ -206,6 +206,27 @@ impl Mentions<'_> {
         };
         statement.thing = self.most_specific(Role::Thing).or_else(other_subject);
         statement
+    }
+
+    /// Returns the part for several people if a noun says so, or if two different people are mentioned.
+    fn several_people(&self) -> Option<PartIx> {
+        let words = self.vocabulary;
+        let (person, several) = (words.find(PERSON)?, words.find(SEVERAL)?);
+        let people = self.of(Role::Subject);
+        let people: Vec<&Mention> = people
+            .filter(|found| words.is_within(found.part, person))
+            .collect();
+        let are_different = |one: PartIx, other: PartIx| {
+            !words.is_within(one, other) && !words.is_within(other, one)
+        };
+        let several_said = people.iter().enumerate().any(|(at, one)| {
+            let is_plural = !matches!(one.number, Number::One | Number::Any);
+            let mut others = people[..at].iter();
+            is_plural
+                || others
+                    .any(|other| other.first != one.first && are_different(one.part, other.part))
+        });
+        several_said.then_some(several)
     }
 
     fn of(&self, role: Role) -> impl Iterator<Item = &Mention> {
@@ -321,6 +342,25 @@ mod tests {
         ] {
             let statement = vocabulary.mentions(caption).statement();
             assert_eq!(statement.text(&vocabulary), expected, "{caption}");
+        }
+    }
+
+    #[test]
+    fn plurals_numbers_and_different_people_are_several() {
+        let vocabulary = Vocabulary::everyday().unwrap();
+        let several = vocabulary.find(SEVERAL).unwrap();
+        for (caption, expected) in [
+            ("Two men at a table", true),
+            ("The crowd watches", true),
+            ("a man and a boy in a boat", true),
+            ("A family", true),
+            ("A man runs", false),
+            ("a boy , a small child", false),
+            ("two dogs run after a girl", false),
+            ("a tennis player", false),
+        ] {
+            let parts = vocabulary.mentions(caption).parts();
+            assert_eq!(parts.contains(&several), expected, "{caption}");
         }
     }
 

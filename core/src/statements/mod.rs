@@ -37,6 +37,6 @@ mod vocabulary;
 
 pub use mentions::{Mention, Mentions};
 pub use number::Number;
-pub use part::{Part, PartIx, Role};
+pub use part::{PERSON, Part, PartIx, Role, SEVERAL};
 pub use statement::{Noun, Statement};
 pub use vocabulary::{EVERYDAY, Vocabulary};

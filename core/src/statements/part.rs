@@ -5,6 +5,13 @@ use serde::{Deserialize, Serialize};
 use super::english::Name;
 use super::number::Number;
 
+/// Id of the part that all people are below. A vocabulary without it has no people.
+pub const PERSON: &str = "person";
+
+/// Id of the part that says that there is more than one person, below [`PERSON`]. It has no words of its own: the
+/// numbers of nouns mention it.
+pub const SEVERAL: &str = "several";
+
 /// The question that a part answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

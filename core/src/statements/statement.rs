@@ -66,7 +66,17 @@ impl Statement {
     /// bicycle".
     #[must_use]
     pub fn text(&self, vocabulary: &Vocabulary) -> String {
-        let mut text = String::new();
+        let subject = self.subject.and_then(|Noun { part, number }| {
+            let name = vocabulary.part(part).name.as_ref()?;
+            Some(name.phrase(number))
+        });
+        self.text_about(&subject.unwrap_or_default(), vocabulary)
+    }
+
+    /// As [`text`](Self::text), with other words for the subject: "a gun dog" in "a gun dog in snow".
+    #[must_use]
+    pub fn text_about(&self, subject: &str, vocabulary: &Vocabulary) -> String {
+        let mut text = subject.to_owned();
         let mut say = |link: &str, phrase: &str| {
             if text.is_empty() {
                 phrase.clone_into(&mut text);
@@ -78,11 +88,6 @@ impl Statement {
             }
         };
         let part = |ix: PartIx| vocabulary.part(ix);
-        if let Some(Noun { part: ix, number }) = self.subject
-            && let Some(name) = &part(ix).name
-        {
-            say("", &name.phrase(number));
-        }
         let doing = self.doing.and_then(|ix| part(ix).name.as_ref());
         if let Some(name) = doing {
             say("", name.as_is());
@@ -278,7 +283,6 @@ mod tests {
                 "a group of adults",
                 "a group of men",
                 "a group of men eating",
-                "a group of men eating with furniture",
                 "a group of men eating at a table",
                 "a group of men eating at a table indoors",
                 "a group of men eating at a table in a restaurant",
@@ -317,11 +321,14 @@ mod tests {
         assert!(error.to_string().contains("found `unicorn`"), "{error}");
     }
 
-    /// Draws any statement of the shipped vocabulary.
+    /// Draws any statement of the parts of the shipped vocabulary that can be said.
     fn any_statement() -> impl Strategy<Value = Statement> {
         let words = words();
         let of = |role: Role| {
-            let all = words.indices().filter(|ix| words.part(*ix).role == role);
+            let all = words.indices().filter(|ix| {
+                let part = words.part(*ix);
+                part.role == role && part.is_sayable()
+            });
             let all: Vec<PartIx> = all.collect();
             proptest::option::of(proptest::sample::select(all))
         };

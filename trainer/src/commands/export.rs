@@ -10,7 +10,8 @@ use espalier_checkpoints::averaged;
 use espalier_checkpoints::device::engine;
 use espalier_checkpoints::model_file::{self, Model};
 use espalier_checkpoints::published::{self, Checkpoint, ExportFormat};
-use espalier_core::caption::{Captioner, Engine};
+use espalier_core::caption::detectors::POINTS;
+use espalier_core::caption::{Captioner, Engine, TextEmbedder};
 use espalier_core::taxonomy::Taxonomy;
 use espalier_data::Dataset;
 use espalier_data::formats::registry::{self, Need};
@@ -38,6 +39,9 @@ use inputs::{Inputs, run_config, taxonomy_of_card};
 
 /// Version of a model that is given none.
 const FIRST_VERSION: &str = "0.1.0";
+
+/// Terms of use of detectors.
+const STATEMENT_TERMS: &str = " Detectors of statements: within the terms of the photos that they were fitted on (see the card).";
 
 /// Number of images encoded at a time.
 const BATCH: usize = 64;
@@ -182,16 +186,20 @@ fn add_detectors(
         described: &args.shows,
         labelled,
     };
-    let captioner = Captioner::open(
-        &bundle.manifest_bytes()?,
-        &bundle.checked()?,
-        &Engine::Kernels,
-    )?;
-    let detectors = detectors::fit(&captioner, &vocabulary, &data, device)?;
+    let files = bundle.checked()?;
+    let captioner = Captioner::open(&bundle.manifest_bytes()?, &files, &Engine::Kernels)?;
+    let texts = TextEmbedder::open(&bundle.manifest, &files, &Engine::Kernels)?;
+    let mut detectors = detectors::fit(&captioner, &vocabulary, &data, device)?;
+    let points = detectors::points(&texts, &vocabulary)?;
+    detectors.tensors.insert(POINTS.to_owned(), points);
     bundle.set_detectors(&vocabulary, &detectors, args.dtype)?;
     // Only file names: folders of this machine mean nothing to readers of the manifest.
     let name = |path: &PathBuf| path.file_name().map(|name| name.display().to_string());
     let names = |paths: &[PathBuf]| paths.iter().filter_map(name).collect::<Vec<_>>().into();
+    let licence = &mut bundle.manifest.licence;
+    if !licence.contains(STATEMENT_TERMS) {
+        licence.push_str(STATEMENT_TERMS);
+    }
     let provenance = &mut bundle.manifest.provenance;
     provenance.insert("statements".into(), names(&args.statements));
     provenance.insert("statements_shows".into(), names(&args.shows));

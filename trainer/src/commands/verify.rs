@@ -100,6 +100,20 @@ pub fn compare(
             b.similarity,
             tolerance,
         ));
+        if let (Some(a), Some(b)) = (a.p, b.p) {
+            rows.push(compare_numbers(named("p"), a, b, tolerance));
+        }
+    }
+    // Results of earlier versions lack these.
+    if let (Some(stated), Some(here)) = (stated.said, here.said) {
+        rows.push(compare_texts("said", stated, here));
+    }
+    let shown = |result: &CaptionResult| {
+        let texts = result.shows.iter().map(|shown| shown.text.as_str());
+        texts.collect::<Vec<_>>().join(", ")
+    };
+    if stated.said.is_some() {
+        rows.push(compare_texts("shows", shown(stated), shown(here)));
     }
     let steps = stated.taxonomy.path.iter().zip(&here.taxonomy.path);
     for (i, (a, b)) in steps.enumerate() {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use clap::ValueEnum;
 use espalier_core::bundle::pack;
-use espalier_core::caption::detectors::WEIGHTS;
+use espalier_core::caption::detectors::{POINTS, WEIGHTS};
 use espalier_core::weights::{HostTensor, Tensors, q8};
 
 use super::pieces;
@@ -115,13 +115,15 @@ impl ExportDtype {
         }
     }
 
-    /// Writes the detectors of statements: their weights as embeddings are, their biases in 32-bit floats.
+    /// Writes the detectors of statements: their weights and points as embeddings are, their biases in 32-bit floats.
     pub(super) fn detectors(self, tensors: &Tensors) -> anyhow::Result<Stored> {
         let most = match self {
             Self::Q6 => Self::Q8.levels().1,
             other => other.levels().1,
         };
-        self.file(tensors, |name, _| most.filter(|_| name == WEIGHTS))
+        self.file(tensors, |name, _| {
+            most.filter(|_| [WEIGHTS, POINTS].contains(&name))
+        })
     }
 
     /// Returns the files of an encoder.

@@ -16,7 +16,10 @@ use crate::controller::use_controller;
 use crate::messages::query::TreeSource;
 use crate::state::session::Answer;
 use crate::ui_error::UiError;
-use crate::words::{format_duration, guess_sentence, sentence, two_things};
+use crate::words::{
+    also_sentence, answer_guess, answer_sentence, format_duration, guess_sentence, sentence,
+    two_things,
+};
 use crate::workspace::{Workspace, use_workspace};
 
 /// Displays an answer.
@@ -38,7 +41,7 @@ pub fn AnswerView(
         .map(|total| format!("Read in {}. ", format_duration(*total)));
     view! {
         <article class="answer" data-testid="answer">
-            <Head path sha256=result.model.sha256.clone() />
+            <Head path result=result.clone() />
 
             <section aria-labelledby="ladder-title">
                 <div class="section-head">
@@ -71,19 +74,42 @@ pub fn AnswerView(
 fn Head(
     /// Path and stop in the shown tree.
     path: Memo<TaxonomyResult>,
-    /// SHA-256 of the model that made the answer.
-    sha256: String,
+    /// The answer's result.
+    result: CaptionResult,
 ) -> impl IntoView {
     let workspace = use_workspace();
-    let answer = move || {
-        path.with(|path| sentence(path, &workspace.shown_dial(path), workspace.level.get()))
+    let sha256 = result.model.sha256.clone();
+    let also = also_sentence(&result);
+    let result = StoredValue::new(result);
+    // The dial belongs to the path, and so does an own tree.
+    let is_whole = move || {
+        workspace.level.get().is_none() && workspace.tree_source.get() == TreeSource::Bundle
     };
-    let guess = move || path.with(|path| guess_sentence(path, &workspace.shown_dial(path)));
+    let answer = move || {
+        path.with(|path| {
+            let dial = workspace.shown_dial(path);
+            match is_whole() {
+                true => result.with_value(|result| answer_sentence(result, &dial)),
+                false => sentence(path, &dial, workspace.level.get()),
+            }
+        })
+    };
+    let guess = move || {
+        path.with(|path| {
+            let dial = workspace.shown_dial(path);
+            match is_whole() {
+                true => result.with_value(|result| answer_guess(result, &dial)),
+                false => guess_sentence(path, &dial),
+            }
+        })
+    };
+    let also = move || also.clone().filter(|_| is_whole());
     let subjects = expect_context::<Subjects>();
     let is_own = move || workspace.tree_source.get() == TreeSource::Own;
     view! {
         <header class="answer-head">
             <p class="answer-sentence" data-testid="stop-sentence">{answer}</p>
+            {move || also().map(|also| view! { <p class="answer-guess" data-testid="also">{also}</p> })}
             {move || {
                 if let Some(two) = two_things(&subjects.shown(workspace)) {
                     return Some(view! { <p class="answer-guess" data-testid="two-things">{two}</p> });
@@ -173,7 +199,8 @@ fn PartAnswer(
         Some(Ok(answer)) => {
             let answer: Rc<Answer> = answer;
             let taxonomy = &answer.result.taxonomy;
-            let part_sentence = untrack(|| sentence(taxonomy, &workspace.dial(taxonomy), None));
+            let part_sentence =
+                untrack(|| answer_sentence(&answer.result, &workspace.dial(taxonomy)));
             view! {
                 <p class="part-sentence" role="status" data-testid="part-sentence">{part_sentence}</p>
                 <Ladder result=answer.result.clone() part=true />

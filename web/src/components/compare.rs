@@ -16,7 +16,7 @@ use crate::state::dial::Dial;
 use crate::state::link::Link;
 use crate::state::models::Comparison;
 use crate::state::session::{Engine, Work};
-use crate::words::sentence;
+use crate::words::answer_sentence;
 use crate::workspace::{Workspace, use_workspace};
 
 /// Name of the list of models that the build writes.
@@ -232,7 +232,7 @@ fn Column(
                 Err(words) => view! { <p class="note" role="status">{words}</p> }.into_any(),
                 Ok(answer) => {
                     let taxonomy = &answer.result.taxonomy;
-                    let answer_sentence = sentence(taxonomy, &Dial::of(taxonomy, None), None);
+                    let answer_sentence = answer_sentence(&answer.result, &Dial::of(taxonomy, None));
                     view! {
                         <p class="part-sentence">{answer_sentence}</p>
                         <Ladder result=answer.result.clone() part=true />

@@ -6,10 +6,11 @@ use leptos::prelude::*;
 use wasm_bindgen_futures::spawn_local;
 
 use super::card::card;
+use crate::messages::query::TreeSource;
 use crate::save::{copy, save, save_text};
 use crate::state::batch::Batch;
 use crate::state::session::Answer;
-use crate::words::sentence;
+use crate::words::{answer_sentence, sentence};
 use crate::workspace::{Workspace, use_workspace};
 
 /// Outcome of the last export.
@@ -180,7 +181,11 @@ impl Exports {
         let answer = self.answer.get_value();
         let answer_sentence = untrack(|| {
             let path = workspace.shown_path(&answer);
-            sentence(&path, &workspace.shown_dial(&path), workspace.level.get())
+            let dial = workspace.shown_dial(&path);
+            match (workspace.level.get(), workspace.tree_source.get()) {
+                (None, TreeSource::Bundle) => answer_sentence(&answer.result, &dial),
+                (level, _) => sentence(&path, &dial, level),
+            }
         });
         spawn_local(async move {
             if let Some(blob) = card(&photo, &answer.result, &answer_sentence).await {

@@ -17,7 +17,7 @@ use crate::photo::bytes_of;
 use crate::state::session::{Engine, Event};
 use crate::state::steady::Steady;
 use crate::ui_error::UiError;
-use crate::words::{guess_sentence, sentence};
+use crate::words::{also_sentence, answer_guess, answer_sentence};
 use crate::workspace::{Workspace, result_of, use_workspace};
 
 /// Pause between two pictures in milliseconds, in which the page draws.
@@ -162,14 +162,15 @@ pub fn LiveView() -> impl IntoView {
     };
     let answer = Memo::new(move |_| live.result.get());
     let words = move || match answer.get() {
-        Some(result) => sentence(&result.taxonomy, &workspace.dial(&result.taxonomy), None),
+        Some(result) => answer_sentence(&result, &workspace.dial(&result.taxonomy)),
         None if live.camera.with(Option::is_none) => "Starting the camera…".to_owned(),
         None if !workspace.controller.is_ready() => "Loading the model…".to_owned(),
         None => "Looking…".to_owned(),
     };
     let guess = move || {
         let result = answer.get()?;
-        guess_sentence(&result.taxonomy, &workspace.dial(&result.taxonomy))
+        let also = also_sentence(&result);
+        also.or_else(|| answer_guess(&result, &workspace.dial(&result.taxonomy)))
     };
     view! {
         <div class="live" data-testid="live" data-count=move || live.count.get().to_string()>
@@ -239,7 +240,7 @@ async fn follow(workspace: Workspace, live: Live, video: web_sys::HtmlVideoEleme
         match read {
             Ok(result) => {
                 live.count.update(|count| *count += 1);
-                if steady.shows(&result.taxonomy.stop) && replaces(live, &result) {
+                if steady.shows(answer_of(&result)) && replaces(live, &result) {
                     live.result.set(Some(result));
                 }
             }
@@ -253,12 +254,20 @@ async fn follow(workspace: Workspace, live: Live, video: web_sys::HtmlVideoEleme
     }
 }
 
+/// Returns what tells two answers apart: the text of the last rung that the evidence carries, or the node where the
+/// path stops.
+fn answer_of(result: &CaptionResult) -> &str {
+    let last = result.said.and_then(|said| said.checked_sub(1));
+    let told = last.and_then(|last| result.ladder.get(last));
+    told.map_or(&result.taxonomy.stop, |rung| &rung.text)
+}
+
 /// Returns whether a result replaces the one that is shown: at once if its path stops elsewhere, and
 /// now and then if only its guesses differ, so that the words stay readable.
 fn replaces(live: Live, result: &CaptionResult) -> bool {
     let is_due = live.count.get_untracked().is_multiple_of(REFRESH);
     live.result.with_untracked(|shown| {
         let shown = shown.as_ref();
-        is_due || shown.is_none_or(|shown| shown.taxonomy.stop != result.taxonomy.stop)
+        is_due || shown.is_none_or(|shown| answer_of(shown) != answer_of(result))
     })
 }

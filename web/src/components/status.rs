@@ -5,8 +5,9 @@ use leptos::prelude::*;
 
 use crate::controller::use_controller;
 use crate::messages::protocol::Stage;
+use crate::messages::query::TreeSource;
 use crate::state::session::{Engine, Session, Work};
-use crate::words::sentence;
+use crate::words::{answer_sentence, sentence};
 use crate::workspace::{Workspace, use_workspace};
 
 /// A visually hidden ARIA live region.
@@ -31,7 +32,12 @@ fn status_text(session: &Session, workspace: Workspace) -> String {
             let taxonomy = &answer.result.taxonomy;
             let sentence = untrack(|| {
                 let path = workspace.shown_path(answer);
-                sentence(&path, &workspace.shown_dial(&path), None)
+                match workspace.tree_source.get() {
+                    TreeSource::Bundle => {
+                        answer_sentence(&answer.result, &workspace.shown_dial(&path))
+                    }
+                    TreeSource::Own => sentence(&path, &workspace.shown_dial(&path), None),
+                }
             });
             let rungs = shown_rungs(&answer.result.ladder, taxonomy).into_iter();
             let rungs: Vec<&str> = rungs.map(|rung| rung.text.as_str()).collect();

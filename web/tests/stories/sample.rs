@@ -8,6 +8,7 @@ pub fn rung(text: &str, node: Option<&str>) -> Rung {
         text: text.into(),
         radius: 0.1,
         similarity: 0.5,
+        p: None,
         node: node.map(Into::into),
     }
 }
@@ -27,6 +28,7 @@ pub fn result(ladder: Vec<Rung>, taxonomy: TaxonomyResult) -> CaptionResult {
             sha256: "ff".into(),
         },
         ladder,
+        said: None,
         shows: Vec::new(),
         taxonomy,
         timing_ms: [("total".to_owned(), 12.5)].into(),

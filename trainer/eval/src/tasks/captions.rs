@@ -45,6 +45,8 @@ fn told(vocabulary: &Vocabulary, caption: &Caption) -> BTreeMap<PartIx, f64> {
             break;
         }
     }
+    // "People" may be one or several.
+    told.retain(|part, _| vocabulary.part(*part).is_sayable());
     told
 }
 
@@ -242,6 +244,7 @@ mod tests {
         };
         let caption = Caption {
             ladder: Vec::new(),
+            said: 0,
             shows: Vec::new(),
             taxonomy: TaxonomyResult {
                 path: vec![

