@@ -103,6 +103,10 @@ pub struct DatasetConfig {
     pub statements: Option<PathBuf>,
     /// Tier of HierarCaps that is skipped, 1 to 4; 0 for none.
     pub drop_tier: usize,
+    /// Chains of texts in the form of HierarCaps, without images: half of the pairs of `loss.order`
+    /// come from these.
+    #[serde(default)]
+    pub chains: Vec<PathBuf>,
     /// Maximum number of boxes with the same label in other images that each box is paired with
     /// (notation 2.9).
     pub cross_image: usize,
@@ -336,6 +340,7 @@ impl TrainConfig {
         d.val_data = d.val_data.iter().map(name).collect();
         d.taxonomy = d.taxonomy.as_ref().map(name);
         d.nouns = d.nouns.as_ref().map(name);
+        d.chains = d.chains.iter().map(name).collect();
         d.data_cache = None;
         m.init = m.init.as_ref().map(name);
         self.train.feature_cache = None;

@@ -1,8 +1,11 @@
 //! Turns numbers into text, which the page shows before any number.
 
+use std::cmp::Ordering;
+
 use espalier_core::caption::{
-    CaptionResult, MIN_GUESS, PlacedBy, Rung, Subject, TaxonomyResult, Verdict, spoken_name,
+    CaptionResult, MIN_GUESS, PlacedBy, Rung, Shown, Subject, TaxonomyResult, Verdict, spoken_name,
 };
+use espalier_core::statements::Role;
 
 use crate::state::dial::Dial;
 
@@ -117,14 +120,42 @@ pub fn answer_sentence(result: &CaptionResult, dial: &Dial) -> String {
     format!("{}.", capitalised(&join_with_adverbs(&[named])))
 }
 
+/// Returns the answer in one sentence with the dial at `level`: of the ladder where detectors tell what the photo
+/// shows, else of the path, whose dial is `dial`.
+///
+/// "Very likely people eating. My guess: people eating pizza."
+#[must_use]
+pub fn answer_at(result: &CaptionResult, dial: &Dial, level: Option<usize>) -> String {
+    let ladder = Dial::of_ladder(result);
+    let rung = level.zip(ladder.and_then(|ladder| ladder.evidence()));
+    let rung =
+        rung.and_then(|(level, evidence)| Some((result.ladder.get(level)?, level.cmp(&evidence))));
+    match (level, rung) {
+        (None, _) | (_, Some((_, Ordering::Equal))) => answer_sentence(result, dial),
+        (Some(_), Some((rung, Ordering::Less))) => {
+            let named = (rung.text.clone(), rung.p.unwrap_or_default());
+            format!("{}.", capitalised(&join_with_adverbs(&[named])))
+        }
+        (Some(_), Some((rung, Ordering::Greater))) => {
+            format!("{} My guess: {}.", answer_sentence(result, dial), rung.text)
+        }
+        (Some(level), None) => sentence(&result.taxonomy, dial, Some(level)),
+    }
+}
+
 /// Returns a sentence with what the photo shows beside the answer, if anything: "Also: a boat, probably trees."
 #[must_use]
 pub fn also_sentence(result: &CaptionResult) -> Option<String> {
-    let answer = told(result).map_or("", |rung| rung.text.as_str());
+    let rung = told(result);
+    let answer = rung.map_or("", |rung| rung.text.as_str());
+    // Where the answer is about people, other words for them would read like more of them.
+    let is_of_people = rung.is_some_and(|rung| rung.node.is_none());
+    let says_again =
+        |shown: &Shown| is_of_people && shown.role == Role::Subject && shown.node.is_none();
     let others = result
         .shows
         .iter()
-        .filter(|shown| !answer.contains(&shown.text));
+        .filter(|shown| !answer.contains(&shown.text) && !says_again(shown));
     let others: Vec<_> = others.map(|shown| (shown.text.clone(), shown.p)).collect();
     (!others.is_empty()).then(|| format!("Also: {}.", join_with_adverbs(&others)))
 }
@@ -206,6 +237,28 @@ pub fn verdict_sentences(
     sentences
 }
 
+/// Says of the parts that a phrase mentions how likely the photo shows them.
+#[must_use]
+pub fn part_sentences(parts: &[Shown]) -> Vec<String> {
+    let (likely, unlikely): (Vec<&Shown>, Vec<&Shown>) =
+        parts.iter().partition(|part| part.p >= MIN_GUESS);
+    let named = |parts: &[&Shown]| -> Vec<(String, f64)> {
+        parts
+            .iter()
+            .map(|part| (part.text.clone(), part.p))
+            .collect()
+    };
+    let mut sentences = Vec::new();
+    if !likely.is_empty() {
+        let said = capitalised(&join_with_adverbs(&named(&likely)));
+        sentences.push(format!("{said}, as far as I see."));
+    }
+    if !unlikely.is_empty() {
+        sentences.push(format!("I don't see: {}.", join_names(&named(&unlikely))));
+    }
+    sentences
+}
+
 /// Says how many captions are closer to the photo than the phrase.
 fn closeness_sentence(phrase: &str, verdict: &Verdict) -> String {
     match (verdict.closer, verdict.captions) {
@@ -282,7 +335,7 @@ pub fn format_duration(milliseconds: f64) -> String {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use espalier_core::caption::{PathStep, Shown};
+    use espalier_core::caption::PathStep;
     use espalier_core::taxonomy::Taxonomy;
 
     use super::*;
@@ -350,7 +403,7 @@ mod tests {
         let shown = |text: &str, p: f64| Shown {
             text: text.into(),
             p,
-            role: espalier_core::statements::Role::Thing,
+            role: Role::Thing,
             node: None,
         };
         // Results of earlier versions, and models without detectors.
@@ -363,8 +416,13 @@ mod tests {
             (None, guess_sentence(&result.taxonomy, &dial))
         );
         result.said = Some(2);
+        let children = Shown {
+            role: Role::Subject,
+            ..shown("children", 0.85)
+        };
         result.shows = vec![
             shown("people", 0.97),
+            children,
             shown("a boat", 0.9),
             shown("water", 0.82),
             shown("sitting", 0.6),
@@ -378,6 +436,17 @@ mod tests {
             Some("Also: very likely a boat, water, probably sitting.")
         );
         assert_eq!(answer_guess(&result, &dial), None);
+        result.ladder.push(rung("people in a boat", 0.4, None));
+        let at = |level| answer_at(&result, &dial, level);
+        assert_eq!(at(Some(0)), "Almost certainly people.");
+        assert_eq!(
+            (at(Some(1)), at(None)),
+            (answer_sentence(&result, &dial), at(Some(1)))
+        );
+        assert_eq!(
+            at(Some(2)),
+            "Very likely people outdoors. My guess: people in a boat."
+        );
         result.ladder[1] = rung("an animal outdoors", 0.995, Some("n1"));
         assert_eq!(answer_sentence(&result, &dial), "An animal outdoors.");
         assert!(answer_guess(&result, &dial).is_some());
@@ -522,6 +591,29 @@ mod tests {
             "This might be a robin, but I'm not sure enough."
         );
         assert_eq!(on_path(0.1), "This is unlikely to be a robin.");
+    }
+
+    #[test]
+    fn parts_of_a_phrase_are_seen_or_not() {
+        let part = |text: &str, p: f64| Shown {
+            text: text.into(),
+            p,
+            role: Role::Thing,
+            node: None,
+        };
+        let parts = [
+            part("a beach", 0.9),
+            part("running", 0.3),
+            part("a woman", 0.1),
+        ];
+        assert_eq!(
+            part_sentences(&parts),
+            [
+                "Very likely a beach, possibly running, as far as I see.",
+                "I don't see: a woman."
+            ]
+        );
+        assert_eq!(part_sentences(&parts[2..]), ["I don't see: a woman."]);
     }
 
     #[test]

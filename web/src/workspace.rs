@@ -119,6 +119,12 @@ impl Workspace {
         })
     }
 
+    /// Returns the dial that moves along the captions of a result.
+    #[must_use]
+    pub fn dial_of(self, result: &CaptionResult) -> Dial {
+        Dial::of_ladder(result).unwrap_or_else(|| self.dial(&result.taxonomy))
+    }
+
     /// Returns the dial of a path in the shown tree.
     #[must_use]
     pub fn shown_dial(self, path: &TaxonomyResult) -> Dial {

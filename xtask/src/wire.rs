@@ -143,6 +143,7 @@ fn first(dist: &Path) -> Result<Vec<Row>> {
         ("image encoder", part(dist, "image", false)?),
         ("captions, the general ones", part(dist, "captions", false)?),
         ("taxonomy", part(dist, "taxonomy", false)?),
+        ("detectors of statements", part(dist, "statements", false)?),
         ("self-test", part(dist, "selftest", false)?),
     ])
 }

@@ -3,11 +3,14 @@
 use std::collections::BTreeMap;
 
 use super::detectors::{Detectors, TOLD};
-use super::result::{Rung, Shown, TaxonomyResult};
+use super::result::{PathStep, Rung, Shown, TaxonomyResult};
 use super::scene::Likely;
 use super::standing::{Standing, standings};
 use crate::geometry::Space;
 use crate::statements::{PERSON, PartIx, Role, Statement};
+
+/// Probability from which on a subject is told whatever the taxonomy says.
+const PLAIN: f64 = 0.8;
 
 /// Caption ladder and taxonomy path of a photo's embedding, with what else the photo shows.
 #[derive(Clone, Debug, PartialEq)]
@@ -84,8 +87,11 @@ impl Answer {
     /// dog", "a gun dog", "a gun dog in snow". Otherwise the statement is the ladder, and what the taxonomy names is
     /// one of the things that the photo shows beside.
     pub(super) fn told(mut self, detectors: &Detectors, space: &Space, point: &[f32]) -> Caption {
-        let named = self.named_parts(detectors);
+        let path = &self.taxonomy.path;
+        let stop = path.iter().position(|step| step.id == self.taxonomy.stop);
+        let named = named_parts(&path[..stop.map_or(0, |stop| stop + 1)], detectors);
         let mut p = detectors.probabilities(point);
+        self.doubt_other_subjects(&mut p, &named, detectors);
         for (part, known) in &named {
             p[part.index()] = p[part.index()].max(*known);
         }
@@ -107,7 +113,11 @@ impl Answer {
             self.extend(&told, &last.with(Role::Subject, None));
         } else if self.said > 0 && last.subject.is_none() {
             // A place or things around the one thing that has a name.
-            let thing = last.thing.filter(|thing| !is_named(Some(*thing)));
+            let words = detectors.vocabulary();
+            let is_known = |thing: PartIx| {
+                is_named(Some(thing)) || words.ancestors(thing).iter().any(|ix| is_named(Some(*ix)))
+            };
+            let thing = last.thing.filter(|thing| !is_known(*thing));
             self.extend(&told, &last.with(Role::Thing, thing));
         } else {
             self.ladder = told.rungs();
@@ -116,27 +126,42 @@ impl Answer {
         self.showing(shows)
     }
 
-    /// Returns the parts that the path names down to its stop, with its probability of each. People are left out: how
-    /// many there are and of what age is what the detectors tell.
-    fn named_parts(&self, detectors: &Detectors) -> BTreeMap<PartIx, f64> {
+    /// Lowers the probabilities of subjects that the taxonomy speaks against, unless they are [`PLAIN`]. An animal is
+    /// doubted if the path more probably leads elsewhere, and a person if it leads to an animal that is not certain
+    /// enough to be named: a raccoon's face may be taken for a person, but a person beside a dog is no contradiction.
+    fn doubt_other_subjects(
+        &self,
+        p: &mut [f64],
+        named: &BTreeMap<PartIx, f64>,
+        detectors: &Detectors,
+    ) {
         let words = detectors.vocabulary();
         let person = words.find(PERSON);
-        let is_person = |ix: PartIx| person.is_some_and(|person| words.is_within(ix, person));
-        let path = &self.taxonomy.path;
-        let stop = path.iter().position(|step| step.id == self.taxonomy.stop);
-        let mut named = BTreeMap::new();
-        for step in path.iter().take(stop.map_or(0, |stop| stop + 1)) {
-            let same = |ix: &PartIx| words.part(*ix).node.as_deref() == Some(&step.id);
-            let by_node = words.indices().filter(same);
-            let by_name = words.mentions(&step.name).parts().into_iter();
-            for part in by_node.chain(by_name).filter(|ix| !is_person(*ix)) {
-                // The first step that names a part is the most certain one.
-                if matches!(words.part(part).role, Role::Subject | Role::Thing) {
-                    named.entry(part).or_insert(step.p);
-                }
+        let is_subject = |ix: &PartIx| words.part(*ix).role == Role::Subject;
+        let names_animal = named.keys().any(is_subject);
+        let of_path = named_parts(&self.taxonomy.path, detectors);
+        let last = self
+            .said
+            .checked_sub(1)
+            .and_then(|last| self.ladder.get(last));
+        let of_ladder = last.and_then(|rung| rung.p).unwrap_or_default();
+        for ix in words.indices().filter(is_subject) {
+            let leads_to = |on_path: PartIx| on_path == ix || words.is_within(ix, on_path);
+            let others = of_path
+                .iter()
+                .filter(|(on_path, _)| is_subject(on_path) && !leads_to(**on_path));
+            let of_others = others.map(|(_, p)| *p).fold(0.0, f64::max);
+            let rival = match person {
+                Some(person) if words.is_within(ix, person) && names_animal => continue,
+                Some(person) if words.is_within(ix, person) => of_others,
+                _ if of_path.keys().any(|on_path| leads_to(*on_path)) => of_others,
+                _ => of_ladder,
+            };
+            let p = &mut p[ix.index()];
+            if *p < rival.min(PLAIN) {
+                *p = p.min(1.0 - rival);
             }
         }
-        named
     }
 
     /// Names what the taxonomy names among what the photo shows: "a sports car" for "a vehicle".
@@ -236,6 +261,27 @@ impl Answer {
     }
 }
 
+/// Returns the parts that steps of a path name, with their probabilities. People are left out: how many there are and of
+/// what age is what the detectors tell.
+fn named_parts(path: &[PathStep], detectors: &Detectors) -> BTreeMap<PartIx, f64> {
+    let words = detectors.vocabulary();
+    let person = words.find(PERSON);
+    let is_person = |ix: PartIx| person.is_some_and(|person| words.is_within(ix, person));
+    let mut named = BTreeMap::new();
+    for step in path {
+        let same = |ix: &PartIx| words.part(*ix).node.as_deref() == Some(&step.id);
+        let by_node = words.indices().filter(same);
+        let by_name = words.mentions(&step.name).parts().into_iter();
+        for part in by_node.chain(by_name).filter(|ix| !is_person(*ix)) {
+            // The first step that names a part is the most certain one.
+            if matches!(words.part(part).role, Role::Subject | Role::Thing) {
+                named.entry(part).or_insert(step.p);
+            }
+        }
+    }
+    named
+}
+
 impl Told<'_> {
     /// Returns the ladder of the statement.
     fn rungs(&self) -> Vec<Rung> {
@@ -317,9 +363,14 @@ mod tests {
         Detectors::new(vocabulary, &tensors, 2).unwrap()
     }
 
-    /// The answer of a tree whose path has these steps and stops at the last one that is at least as likely as not;
-    /// each step but the first has a rung.
+    /// The answer of a tree whose path has these steps and stops at the last one that is at least as likely as not.
     fn tree(steps: &[(&str, f64)]) -> Answer {
+        let stop = steps.iter().rfind(|(_, p)| *p >= 0.5).unwrap().0;
+        stopped(steps, stop)
+    }
+
+    /// The answer of a tree whose path has these steps; each but the first has a rung.
+    fn stopped(steps: &[(&str, f64)], stop: &str) -> Answer {
         let path: Vec<PathStep> = steps
             .iter()
             .map(|(name, p)| PathStep {
@@ -328,13 +379,6 @@ mod tests {
                 p: *p,
             })
             .collect();
-        let stop = path
-            .iter()
-            .rev()
-            .find(|step| step.p >= 0.5)
-            .unwrap()
-            .id
-            .clone();
         let rung = |(at, step): (usize, &PathStep)| Rung {
             text: format!("a {}", step.name),
             radius: at as f64,
@@ -343,6 +387,7 @@ mod tests {
             node: Some(step.id.clone()),
         };
         let ladder = path.iter().enumerate().skip(1).map(rung).collect();
+        let stop = stop.to_owned();
         Answer::of_tree(ladder, TaxonomyResult { path, stop })
     }
 
@@ -394,7 +439,6 @@ mod tests {
             said(&caption),
             [
                 "people",
-                "adults",
                 "women",
                 "women outdoors",
                 "women on a beach",
@@ -407,18 +451,34 @@ mod tests {
     }
 
     #[test]
+    fn a_subject_that_the_taxonomy_speaks_against_is_doubted() {
+        // A cup is no animal, and a raccoon's face is no person, even where its name is not certain enough to be said.
+        let cup = [("entity", 1.0), ("cup", 0.99)];
+        assert_eq!(said(&told(&cup, &[("animal", 0.55)])), ["a cup"]);
+        let of_person = |person: f64| {
+            let tree = stopped(&[("entity", 1.0), ("animal", 0.88)], "entity");
+            let detectors = detectors(&[("person", person), ("several", 0.01)]);
+            let caption = tree.told(&detectors, &SPACE, &[0.1, 0.2]);
+            shows(&caption).contains(&"a person")
+        };
+        assert!(!of_person(0.7) && of_person(0.85));
+    }
+
+    #[test]
     fn the_number_of_people_is_said_where_it_is_known() {
         let first = |several: f64| {
             let caption = told(&NOTHING, &[("person", 0.9), ("several", several)]);
             caption.ladder[0].text.clone()
         };
         assert_eq!(
-            [first(0.1), first(0.3), first(0.8)],
+            [first(0.1), first(0.4), first(0.8)],
             ["a person", "people", "people"]
         );
         // A child among others is not "a child", nor are adults called children.
         let children = told(&NOTHING, &[("child", 0.9), ("several", 0.6)]);
         assert_eq!(said(&children), ["people", "children"]);
+        let unknown = told(&NOTHING, &[("child", 0.9), ("several", 0.4)]);
+        assert_eq!(said(&unknown), ["people"]);
         let unsure = told(
             &NOTHING,
             &[("person", 0.9), ("child", 0.6), ("several", 0.1)],

@@ -24,11 +24,14 @@ pub const POINTS: &str = "points";
 /// Least probability at which a part is told.
 pub const TOLD: f64 = 0.5;
 
-/// The same for kinds of people: a wrong age or gender is worse than "people".
-pub const TOLD_OF_A_PERSON: f64 = 0.7;
+/// The same for kinds of people: a wrong age is worse than "people".
+pub const TOLD_OF_A_PERSON: f64 = 0.8;
+
+/// The same for kinds of these, such as a woman or a boy: a wrong gender is worse than "people".
+pub const TOLD_OF_A_KIND: f64 = 0.9;
 
 /// Largest probability of several people at which one is told.
-const ONE: f64 = 0.2;
+const ONE: f64 = 0.3;
 
 /// The detectors of a bundle, one for each part of its vocabulary.
 #[derive(Clone, Debug)]
@@ -131,9 +134,18 @@ impl Detectors {
     pub(super) fn told(&self, p: &[f64]) -> Vec<PartIx> {
         let words = &self.vocabulary;
         let person = words.find(PERSON);
-        let least = |ix: PartIx| match person {
-            Some(person) if ix != person && words.is_within(ix, person) => TOLD_OF_A_PERSON,
-            _ => TOLD,
+        let name = |ix: PartIx| words.part(ix).text(Number::Any);
+        // "People" may be one or several, but "a child" is one, and "children" are several.
+        let needs_number = |ix: PartIx| {
+            words.find(SEVERAL).is_some() && person.is_some_and(|person| name(ix) != name(person))
+        };
+        let is_kind =
+            |ix: PartIx| person.is_some_and(|person| ix != person && words.is_within(ix, person));
+        let least = |ix: PartIx| match words.ancestors(ix).len() {
+            _ if !is_kind(ix) => TOLD,
+            _ if needs_number(ix) && self.number(p, ix) == Number::Any => f64::INFINITY,
+            0 | 1 => TOLD_OF_A_PERSON,
+            _ => TOLD_OF_A_KIND,
         };
         let mut candidates: Vec<PartIx> = words
             .indices()
@@ -175,6 +187,36 @@ impl Detectors {
         shown.collect()
     }
 
+    /// Returns the parts that a phrase mentions, with the probability that a photo with this point shows each;
+    /// the most specific ones, most certain first.
+    #[must_use]
+    pub fn asked(&self, phrase: &str, point: &[f32]) -> Vec<Shown> {
+        let words = &self.vocabulary;
+        let mentions = words.mentions(phrase);
+        let mut parts: Vec<PartIx> = mentions.all().iter().map(|mention| mention.part).collect();
+        parts.sort_unstable();
+        parts.dedup();
+        let p = self.probabilities(point);
+        let is_implied = |ix: PartIx| {
+            parts
+                .iter()
+                .any(|other| *other != ix && words.is_within(*other, ix))
+        };
+        let asked = parts
+            .iter()
+            .filter(|ix| words.part(**ix).is_sayable() && !is_implied(**ix));
+        let mut asked: Vec<Shown> = asked
+            .map(|ix| Shown {
+                text: words.part(*ix).text(Number::One),
+                p: p[ix.index()],
+                role: words.part(*ix).role,
+                node: words.part(*ix).node.clone(),
+            })
+            .collect();
+        asked.sort_by(|one, other| other.p.total_cmp(&one.p));
+        asked
+    }
+
     /// Returns how many there are of a part, as far as it matters: of people, one or several; for others and
     /// where it cannot be told, any number.
     pub(super) fn number(&self, p: &[f64], ix: PartIx) -> Number {
@@ -188,9 +230,7 @@ impl Detectors {
         match p[several.index()] {
             p if p >= TOLD => Number::Several,
             p if p <= ONE => Number::One,
-            // "People" may be one or several; "a child" is one.
-            _ if ix == person => Number::Any,
-            _ => Number::Several,
+            _ => Number::Any,
         }
     }
 }
@@ -278,7 +318,57 @@ mod tests {
     #[test]
     fn a_kind_of_person_needs_more_evidence() {
         assert_eq!(texts([1.0, 0.5, -3.0, -3.0, -3.0, -3.0]), ["people"]);
-        assert_eq!(texts([1.0, 1.0, -3.0, -3.0, -3.0, -3.0]), ["a child"]);
+        assert_eq!(texts([1.0, 1.5, -3.0, -3.0, -3.0, -3.0]), ["a child"]);
+    }
+
+    #[test]
+    fn a_gender_needs_more_evidence_than_an_age() {
+        let words = Vocabulary::everyday().unwrap();
+        let count = words.parts().len();
+        let zeros = |name: &str, shape: Vec<usize>| {
+            let data = vec![0.0; shape.iter().product()];
+            (name.to_owned(), HostTensor { shape, data })
+        };
+        let tensors = Tensors {
+            tensors: BTreeMap::from([
+                zeros(WEIGHTS, vec![count, 1]),
+                zeros(BIAS, vec![count]),
+                zeros(POINTS, vec![count, 1]),
+            ]),
+            ..Tensors::default()
+        };
+        let detectors = Detectors::new(words.clone(), &tensors, 1).unwrap();
+        let told = |p_of_woman: f64| {
+            let mut p = vec![0.0; count];
+            for (id, value) in [("person", 1.0), ("adult", 0.95), ("woman", p_of_woman)] {
+                p[words.find(id).unwrap().index()] = value;
+            }
+            let ids = detectors
+                .told(&p)
+                .into_iter()
+                .map(|ix| words.part(ix).id.clone());
+            ids.collect::<Vec<_>>()
+        };
+        assert_eq!(told(0.85), ["person", "adult"]);
+        assert_eq!(told(0.92), ["person", "adult", "woman"]);
+    }
+
+    #[test]
+    fn a_phrase_is_asked_for_by_its_parts() {
+        let detectors = detectors([-3.0, 2.0, -3.0, -3.0, 1.0, -1.0]);
+        let asked = detectors.asked(
+            "why is there no table and child outside in the snow",
+            &[1.0, 0.0],
+        );
+        let asked: Vec<_> = asked
+            .iter()
+            .map(|part| (part.text.as_str(), part.p > 0.5))
+            .collect();
+        assert_eq!(
+            asked,
+            [("a child", true), ("snow", true), ("a table", false)]
+        );
+        assert!(detectors.asked("asdfgh", &[1.0, 0.0]).is_empty());
     }
 
     #[test]

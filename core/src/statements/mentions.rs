@@ -245,7 +245,7 @@ impl Mentions<'_> {
         Some(parts.fold(first, deeper))
     }
 
-    /// Returns the first subject together with those that an "and" joins to it: "a man and a woman" are two adults.
+    /// Returns the first subject together with those that an "and" joins to it: "a man and a woman" are two people.
     fn joined(&self, first: &Mention, subjects: &[&Mention]) -> Noun {
         let mut noun = Noun {
             part: first.part,
@@ -311,7 +311,7 @@ mod tests {
             ),
             (
                 "A man and a woman walk down a street.",
-                "two adults walking on a street",
+                "two people walking on a street",
             ),
             (
                 "a boy and a girl on a swing set",
@@ -328,7 +328,7 @@ mod tests {
             ("a hot dog with fries", "a sandwich"),
             (
                 "Lady riding her bike past a bus",
-                "a woman riding a bicycle with a bus",
+                "a woman riding a bicycle by a bus",
             ),
             (
                 "A woman with her dog on the beach",

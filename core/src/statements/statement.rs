@@ -280,7 +280,6 @@ mod tests {
             [
                 "people",
                 "a group of people",
-                "a group of adults",
                 "a group of men",
                 "a group of men eating",
                 "a group of men eating at a table",

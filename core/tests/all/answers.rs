@@ -19,7 +19,7 @@ use image::{ImageFormat, RgbImage};
 use serde_json::{Map, Value, json};
 
 /// Samples of the page, and the two next to each other.
-const PHOTOS: [&str; 5] = ["barn", "cat", "cello", "clock", "barn+cat"];
+const PHOTOS: [&str; 5] = ["barn", "cat", "canoes", "raccoon", "barn+cat"];
 
 /// Phrases: names and descriptions, of what the photos show and of other things, and nonsense.
 const PHRASES: [&str; 4] = ["cat", "an old barn", "instrument", "asdfgh"];

@@ -84,7 +84,8 @@ pub struct ExportArgs {
     #[arg(long, num_args = 1.., value_name = "PATH")]
     pub statements: Vec<PathBuf>,
     /// Lists of images of which all that they show is described: Karpathy's JSON with `vocabulary`, and
-    /// `shows` for each image. Calibrates the detectors on photos like these.
+    /// `shows` for each image; `FILE?images=DIR` if the images lie elsewhere. Calibrates the detectors on
+    /// photos like these.
     #[arg(long, num_args = 1.., value_name = "FILE", requires = "statements")]
     pub shows: Vec<PathBuf>,
     /// Vocabulary of the statements (docs/statements.md); default: the shipped one.

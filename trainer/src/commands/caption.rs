@@ -12,7 +12,7 @@ use espalier_core::bundle::{Manifest, Part};
 use espalier_core::caption::{
     CaptionResult, Captioner, Photo, Reading, Receipt, Request, TaughtConcept, TaughtFile,
 };
-use espalier_core::taxonomy::Lexicon;
+use espalier_core::taxonomy::{Lexicon, Taxonomy};
 use espalier_io::disk::read as read_file;
 use espalier_io::exit::usage;
 use espalier_io::output::{line, note};
@@ -177,28 +177,59 @@ fn manifest_for_receipts(args: &CaptionArgs) -> anyhow::Result<Option<Manifest>>
     }
 }
 
-fn show(path: &Path, result: &CaptionResult) -> anyhow::Result<()> {
+/// Prints a result: its captions with their distances from the root and similarities, what else the
+/// photo shows, and the steps of the path that people have words for. `--json` has all of them.
+fn show(captioner: &Captioner, path: &Path, result: &CaptionResult) -> anyhow::Result<()> {
     line(path.display())?;
-    for rung in &result.ladder {
+    for (index, rung) in result.ladder.iter().enumerate() {
+        let mark = supported(result.said == Some(index + 1));
+        let (radius, similarity) = (rung.radius, rung.similarity);
         line(format_args!(
-            "  {:5.2}  {:6.3}  {}",
-            rung.radius, rung.similarity, rung.text
+            "  {radius:5.2}  {similarity:6.3}  {}{mark}",
+            rung.text
         ))?;
     }
     for shown in &result.shows {
         let percent = 100.0 * shown.p;
         line(format_args!("  shows {} ({percent:.0} %)", shown.text))?;
     }
-    let mut words = Vec::new();
-    for step in &result.taxonomy.path {
-        let stop = if step.id == result.taxonomy.stop {
-            " (supported down to here)"
-        } else {
-            ""
-        };
-        words.push(format!("{} {:.0} %{stop}", step.name, 100.0 * step.p));
+    let steps = named_steps(captioner.untaught().taxonomy(), result);
+    match steps.is_empty() {
+        true => Ok(()),
+        false => line(format_args!("  {steps}")),
     }
-    line(format_args!("  {}", words.join(" > ")))
+}
+
+/// Returns the steps of a path that have everyday names, with their probabilities. The mark of a stop
+/// without such a name belongs to the last step before it; if there is none, all steps are a guess.
+fn named_steps(tree: &Taxonomy, result: &CaptionResult) -> String {
+    let mut words: Vec<String> = Vec::new();
+    let mut is_guess = false;
+    for step in &result.taxonomy.path {
+        if tree.find(&step.id).is_none_or(|ix| tree.is_nameable(ix)) {
+            words.push(format!("{} {:.0} %", step.name, 100.0 * step.p));
+        }
+        if step.id == result.taxonomy.stop {
+            match words.last_mut() {
+                Some(last) => last.push_str(supported(true)),
+                None => is_guess = true,
+            }
+        }
+    }
+    let guess = if is_guess && !words.is_empty() {
+        "a guess: "
+    } else {
+        ""
+    };
+    format!("{guess}{}", words.join(" > "))
+}
+
+fn supported(is_stop: bool) -> &'static str {
+    if is_stop {
+        " (supported down to here)"
+    } else {
+        ""
+    }
 }
 
 /// A result with the photo that it belongs to.
@@ -256,7 +287,7 @@ pub fn run(args: &CaptionArgs) -> anyhow::Result<()> {
                 let file = Some(path.as_path());
                 line(serde_json::to_string(&OfFile { file, result })?)?;
             }
-            (Ok(result), None) => show(path, &result)?,
+            (Ok(result), None) => show(&captioner, path, &result)?,
             (Err(e), _) => {
                 if args.common.json || args.receipt {
                     let error = format!("{e:#}");

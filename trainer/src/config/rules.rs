@@ -44,7 +44,7 @@ impl TrainConfig {
         self.model.architecture().validate()?;
         let sections = [
             self.loss_rules(),
-            self.nouns_rules(),
+            self.texts_rules(),
             self.training_rules(),
             self.image_encoder_rules(),
             self.label_rules(),
@@ -80,8 +80,8 @@ impl TrainConfig {
         weights.into_iter().chain(widths).chain([margin]).collect()
     }
 
-    /// Returns the rules of the losses and the data of nouns.
-    fn nouns_rules(&self) -> Vec<Rule> {
+    /// Returns the rules of the losses and the data of nouns and chains.
+    fn texts_rules(&self) -> Vec<Rule> {
         let (d, l) = (&self.dataset, &self.loss);
         vec![
             Rule(
@@ -95,6 +95,12 @@ impl TrainConfig {
                 l.nouns == 0.0 || l.nouns > 0.0 && d.nouns.is_some() && d.nouns_per_step > 0,
                 "a table of nouns and a number above 0 when loss.nouns is above 0",
                 format!("{:?} and {}", d.nouns, d.nouns_per_step),
+            ),
+            Rule(
+                "dataset.chains",
+                d.chains.is_empty() || l.order > 0.0,
+                "empty when loss.order is 0, the only term that reads it",
+                format!("{:?}", d.chains),
             ),
         ]
     }

@@ -17,8 +17,8 @@ use crate::messages::query::TreeSource;
 use crate::state::session::Answer;
 use crate::ui_error::UiError;
 use crate::words::{
-    also_sentence, answer_guess, answer_sentence, format_duration, guess_sentence, sentence,
-    two_things,
+    also_sentence, answer_at, answer_guess, answer_sentence, format_duration, guess_sentence,
+    sentence, two_things,
 };
 use crate::workspace::{Workspace, use_workspace};
 
@@ -81,16 +81,15 @@ fn Head(
     let sha256 = result.model.sha256.clone();
     let also = also_sentence(&result);
     let result = StoredValue::new(result);
-    // The dial belongs to the path, and so does an own tree.
-    let is_whole = move || {
-        workspace.level.get().is_none() && workspace.tree_source.get() == TreeSource::Bundle
-    };
+    let is_own = move || workspace.tree_source.get() == TreeSource::Own;
+    let is_whole = move || workspace.level.get().is_none() && !is_own();
     let answer = move || {
         path.with(|path| {
             let dial = workspace.shown_dial(path);
-            match is_whole() {
-                true => result.with_value(|result| answer_sentence(result, &dial)),
-                false => sentence(path, &dial, workspace.level.get()),
+            let level = workspace.level.get();
+            match is_own() {
+                true => sentence(path, &dial, level),
+                false => result.with_value(|result| answer_at(result, &dial, level)),
             }
         })
     };
@@ -105,7 +104,6 @@ fn Head(
     };
     let also = move || also.clone().filter(|_| is_whole());
     let subjects = expect_context::<Subjects>();
-    let is_own = move || workspace.tree_source.get() == TreeSource::Own;
     view! {
         <header class="answer-head">
             <p class="answer-sentence" data-testid="stop-sentence">{answer}</p>
@@ -121,7 +119,7 @@ fn Head(
                 <p class="note">"This is the answer in your own tree."</p>
             </Show>
             {other_model_note(workspace, sha256)}
-            {move || view! { <DialView taxonomy=path.get() /> }}
+            {move || view! { <DialView taxonomy=path.get() result=result.get_value() /> }}
         </header>
     }
 }

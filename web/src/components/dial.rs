@@ -1,8 +1,9 @@
 //! The dial from general to specific.
 
-use espalier_core::caption::TaxonomyResult;
+use espalier_core::caption::{CaptionResult, Rung, TaxonomyResult};
 use leptos::prelude::*;
 
+use crate::messages::query::TreeSource;
 use crate::state::dial::Dial;
 use crate::words::certainty;
 use crate::workspace::{Workspace, use_workspace};
@@ -12,8 +13,10 @@ use crate::workspace::{Workspace, use_workspace};
 pub fn DialView(
     /// The path.
     taxonomy: TaxonomyResult,
+    /// The result, with its ladder.
+    result: CaptionResult,
 ) -> impl IntoView {
-    let slider = Slider::new(use_workspace(), taxonomy);
+    let slider = Slider::new(use_workspace(), taxonomy, result);
     view! {
         <Show when=move || slider.dial.with(Dial::len).gt(&1)>
             <div class="dial">
@@ -54,17 +57,27 @@ pub fn DialView(
 #[derive(Clone, Copy)]
 struct Slider {
     path: StoredValue<TaxonomyResult>,
+    ladder: StoredValue<Vec<Rung>>,
     dial: Memo<Dial>,
     /// The level that the visitor chose; `None` means the level where the evidence stops.
     chosen: RwSignal<Option<usize>>,
 }
 
 impl Slider {
-    fn new(workspace: Workspace, taxonomy: TaxonomyResult) -> Self {
+    fn new(workspace: Workspace, taxonomy: TaxonomyResult, result: CaptionResult) -> Self {
         let path = StoredValue::new(taxonomy);
+        let ladder = StoredValue::new(result.ladder.clone());
+        let of_ladder = Dial::of_ladder(&result);
+        let dial = move |_: Option<&Dial>| {
+            // An own tree has a path, but no captions.
+            let is_own = workspace.tree_source.get() == TreeSource::Own;
+            let of_ladder = of_ladder.clone().filter(|_| !is_own);
+            of_ladder.unwrap_or_else(|| path.with_value(|path| workspace.shown_dial(path)))
+        };
         Self {
             path,
-            dial: Memo::new(move |_| path.with_value(|taxonomy| workspace.shown_dial(taxonomy))),
+            ladder,
+            dial: Memo::new(dial),
             chosen: workspace.level,
         }
     }
@@ -102,6 +115,14 @@ impl Slider {
         let level = usize::try_from(self.level()).ok();
         let index = level.and_then(|level| self.dial.with(|dial| dial.path_index(level)));
         let beyond = level > self.dial.with(Dial::evidence);
+        if self.dial.with(Dial::is_of_ladder) {
+            let rung =
+                index.and_then(|index| self.ladder.with_value(|all| all.get(index).cloned()));
+            return rung.map_or_else(String::new, |rung| {
+                let certainty = certainty(rung.p.unwrap_or_default(), beyond);
+                format!("{}, {certainty}", rung.text)
+            });
+        }
         self.path.with_value(|taxonomy| {
             index
                 .and_then(|index| taxonomy.path.get(index))

@@ -10,7 +10,7 @@ use crate::messages::query::TreeSource;
 use crate::save::{copy, save, save_text};
 use crate::state::batch::Batch;
 use crate::state::session::Answer;
-use crate::words::{answer_sentence, sentence};
+use crate::words::{answer_at, sentence};
 use crate::workspace::{Workspace, use_workspace};
 
 /// Outcome of the last export.
@@ -182,9 +182,10 @@ impl Exports {
         let answer_sentence = untrack(|| {
             let path = workspace.shown_path(&answer);
             let dial = workspace.shown_dial(&path);
-            match (workspace.level.get(), workspace.tree_source.get()) {
-                (None, TreeSource::Bundle) => answer_sentence(&answer.result, &dial),
-                (level, _) => sentence(&path, &dial, level),
+            let level = workspace.level.get();
+            match workspace.tree_source.get() {
+                TreeSource::Bundle => answer_at(&answer.result, &dial, level),
+                TreeSource::Own => sentence(&path, &dial, level),
             }
         });
         spawn_local(async move {

@@ -30,7 +30,7 @@ pub fn Ladder(
             && workspace.level.get().is_some()
     };
     let shows = Memo::new(move |_| match workspace.level.get() {
-        Some(level) if is_moved() => workspace.dial(&result.taxonomy).shows(&result, level),
+        Some(level) if is_moved() => workspace.dial_of(&result).shows(&result, level),
         _ => likely.clone(),
     });
     let hidden = move || shows.with(|shows| shows.iter().filter(|shown| !**shown).count());

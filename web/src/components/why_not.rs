@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use espalier_core::caption::Verdict;
+use espalier_core::caption::{PlacedBy, Verdict};
 use leptos::prelude::*;
 use wasm_bindgen_futures::spawn_local;
 
@@ -11,7 +11,7 @@ use crate::load::progress::format_bytes;
 use crate::messages::photo_id::PhotoId;
 use crate::messages::query::{Query, QueryAnswer};
 use crate::ui_error::UiError;
-use crate::words::verdict_sentences;
+use crate::words::{part_sentences, verdict_sentences};
 use crate::workspace::{Workspace, use_workspace};
 
 /// A phrase and its verdict.
@@ -167,7 +167,12 @@ impl PhraseForm {
 
     /// Describes the engine's answer with the names of the shown tree.
     fn explanation_of(self, answer: QueryAnswer) -> Result<Explanation, UiError> {
-        let QueryAnswer::WhyNot { phrase, verdict } = answer else {
+        let QueryAnswer::WhyNot {
+            phrase,
+            verdict,
+            parts,
+        } = answer
+        else {
             return Err(UiError::version_mismatch(
                 "the answer does not fit the query",
             ));
@@ -179,7 +184,11 @@ impl PhraseForm {
         let name = |id| find(id).map_or(id, |(t, ix)| t.name(ix));
         let is_informative = find(&verdict.common).is_none_or(|(t, ix)| t.is_nameable(ix));
         let common = is_informative.then(|| name(&verdict.common));
-        let sentences = verdict_sentences(&phrase, &verdict, (name(&verdict.concept), common));
+        // Of what the tree has no name for, such as a woman or a beach, the detectors know more.
+        let sentences = match verdict.by == PlacedBy::Name || parts.is_empty() {
+            true => verdict_sentences(&phrase, &verdict, (name(&verdict.concept), common)),
+            false => part_sentences(&parts),
+        };
         Ok(Explanation {
             phrase,
             verdict,

@@ -299,8 +299,15 @@ impl QueryHandler {
             place: place_text(taxonomy, space, lexicon, &phrase, &point, &nodes),
             nodes: &nodes,
         };
-        let verdict = photo_store.captioner().explain(classifier, question);
-        Ok(QueryAnswer::WhyNot { phrase, verdict })
+        let (captioner, point) = (photo_store.captioner(), question.photo);
+        let verdict = captioner.explain(classifier, question);
+        let detectors = captioner.detectors();
+        let parts = detectors.map_or_else(Vec::new, |detectors| detectors.asked(&phrase, point));
+        Ok(QueryAnswer::WhyNot {
+            phrase,
+            verdict,
+            parts,
+        })
     }
 
     async fn embed_tree(

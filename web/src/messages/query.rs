@@ -5,7 +5,7 @@
 //! ([`Reply::Fetching`]) may precede it.
 
 use espalier_core::caption::{
-    HeatMap, Subject, TaughtCheck, TaughtConcept, TaxonomyResult, TraversalPoint, Verdict,
+    HeatMap, Shown, Subject, TaughtCheck, TaughtConcept, TaxonomyResult, TraversalPoint, Verdict,
 };
 use serde::{Deserialize, Serialize};
 
@@ -165,6 +165,8 @@ pub enum QueryAnswer {
         phrase: String,
         /// The verdict on it.
         verdict: Verdict,
+        /// The parts of statements that it mentions, with their probabilities; empty without detectors.
+        parts: Vec<Shown>,
     },
     /// Answer to [`Query::EmbedTree`].
     #[serde(rename = "planted")]

@@ -1,19 +1,32 @@
-//! The dial from general to specific: ends the same path at a higher or lower step, without another
-//! run of the encoder.
+//! The dial from general to specific: ends the same answer at a higher or lower step, without another
+//! run of the encoder. Its levels are the rungs of the ladder where detectors tell what a photo shows,
+//! and otherwise the steps of the path in the tree.
 
 use espalier_core::caption::{CaptionResult, PathStep, TaxonomyResult};
 use espalier_core::taxonomy::Taxonomy;
 
-/// The levels of a path that the dial can be set to.
+/// The levels that the dial can be set to, of a path or of a ladder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dial {
-    /// Indices in the path, general to specific; at least one unless the path is empty.
+    /// Indices in the path or ladder, general to specific; at least one unless it is empty.
     levels: Vec<usize>,
+    is_of_ladder: bool,
     /// Index in `levels` where the evidence stops; `None` if it stops above all of them.
     evidence: Option<usize>,
 }
 
 impl Dial {
+    /// Creates the dial of the rungs of a result; none where detectors tell nothing of the photo.
+    #[must_use]
+    pub fn of_ladder(result: &CaptionResult) -> Option<Self> {
+        let said = result.said?.min(result.ladder.len());
+        (said > 0 && !result.shows.is_empty()).then(|| Self {
+            levels: (0..result.ladder.len()).collect(),
+            is_of_ladder: true,
+            evidence: Some(said - 1),
+        })
+    }
+
     /// Creates the dial of a result from the steps that a person would name. Without the taxonomy,
     /// these are all steps except the root.
     #[must_use]
@@ -39,7 +52,17 @@ impl Dial {
         }
         let stop = path.iter().position(|step| step.id == taxonomy.stop);
         let evidence = stop.and_then(|stop| levels.iter().rposition(|index| *index <= stop));
-        Self { levels, evidence }
+        Self {
+            levels,
+            is_of_ladder: false,
+            evidence,
+        }
+    }
+
+    /// Returns whether the levels are rungs of the ladder.
+    #[must_use]
+    pub fn is_of_ladder(&self) -> bool {
+        self.is_of_ladder
     }
 
     /// Returns the number of levels.
@@ -60,7 +83,7 @@ impl Dial {
         self.evidence
     }
 
-    /// Returns the index in the path of a level.
+    /// Returns the index of a level in the path or ladder.
     #[must_use]
     pub fn path_index(&self, level: usize) -> Option<usize> {
         self.levels.get(level).copied()
@@ -77,6 +100,9 @@ impl Dial {
     /// than the level. A rung that names no node of the path follows the rung before it.
     #[must_use]
     pub fn shows(&self, result: &CaptionResult, level: usize) -> Vec<bool> {
+        if self.is_of_ladder {
+            return (0..result.ladder.len()).map(|rung| rung <= level).collect();
+        }
         let path = &result.taxonomy.path;
         let last = level + 1 >= self.levels.len();
         let limit = self.path_index(level).unwrap_or(usize::MAX);
@@ -99,6 +125,8 @@ fn is_shown(step: &PathStep, tree: Option<&Taxonomy>) -> bool {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use espalier_core::caption::Shown;
+    use espalier_core::statements::Role;
 
     use super::*;
     use crate::sample;
@@ -159,6 +187,27 @@ mod tests {
             stop: String::new(),
         };
         assert!(Dial::of(&empty, None).is_empty());
+    }
+
+    #[test]
+    fn where_detectors_tell_what_a_photo_shows_the_levels_are_the_rungs() {
+        let texts = ["people", "people eating", "people eating pizza"];
+        let rungs = texts.map(|text| sample::rung(text, None)).to_vec();
+        let mut result = sample::result(rungs, taxonomy("b"));
+        assert_eq!(Dial::of_ladder(&result), None);
+        result.said = Some(2);
+        assert_eq!(Dial::of_ladder(&result), None);
+        result.shows = vec![Shown {
+            text: "people".into(),
+            p: 0.9,
+            role: Role::Subject,
+            node: None,
+        }];
+        let dial = Dial::of_ladder(&result).unwrap();
+        assert_eq!((dial.len(), dial.evidence()), (3, Some(1)));
+        assert_eq!(dial.shows(&result, 0), [true, false, false]);
+        result.said = Some(0);
+        assert_eq!(Dial::of_ladder(&result), None);
     }
 
     #[test]

@@ -260,7 +260,7 @@ fn plant_a_tree(browser: &Browser) {
 #[test]
 #[ignore = "needs Chromium: cargo xtask test"]
 fn the_space_shows_the_photo_and_the_walk_ends_at_the_root() {
-    let (browser, _site, _) = started("?model=tiny&backend=cpu&sample=cello");
+    let (browser, _site, _) = started("?model=tiny&backend=cpu&sample=coffee");
     browser.wait_for_id("disk");
     browser.wait_for_id("walk");
     let painted = "const c = document.querySelector('[data-testid=disk]');\

@@ -1,15 +1,18 @@
-//! Conditions at the end of a path, which select rows of its file: `photos.csv?source=NIPS 2017`.
+//! Conditions at the end of a path, which select rows of its file, or say more of it: `photos.csv?source=NIPS 2017`.
 
 use std::path::{Path, PathBuf};
 
 /// Keeps the rows with a value in a column.
-pub(crate) struct Condition {
-    pub(crate) column: String,
-    pub(crate) value: String,
+pub struct Condition {
+    /// Name before the `=`.
+    pub column: String,
+    /// Text after the `=`.
+    pub value: String,
 }
 
 /// Splits a path into the path itself and its condition, if it ends with one.
-pub(crate) fn split_condition(path: &Path) -> (PathBuf, Option<Condition>) {
+#[must_use]
+pub fn split_condition(path: &Path) -> (PathBuf, Option<Condition>) {
     let text = path.to_string_lossy();
     let parts = text.split_once('?').filter(|_| !path.exists());
     match parts.and_then(|(file, rest)| Some((file, rest.split_once('=')?))) {

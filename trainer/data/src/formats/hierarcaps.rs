@@ -69,6 +69,11 @@ impl Hierarcaps {
         }
         Ok(data)
     }
+
+    /// Returns the chains of all rows that have one.
+    pub fn chains(&self) -> impl Iterator<Item = &TextChain> {
+        self.files.iter().flat_map(|rows| rows.iter().flatten())
+    }
 }
 
 fn texts(field: &str) -> Vec<String> {

@@ -8,7 +8,7 @@ pub mod class_tars;
 pub mod coco_boxes;
 pub mod coco_split;
 pub(crate) mod companions;
-mod condition;
+pub mod condition;
 pub mod folders;
 pub mod format;
 pub mod grit;

@@ -9,7 +9,7 @@ mod logistic;
 mod photos;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use burn::tensor::Device;
@@ -27,7 +27,7 @@ use logistic::{Fitted, Rows};
 use photos::{Described, Seen};
 
 /// Weight of a photo that is described, where one with captions or a label has 1.
-const DESCRIBED: f32 = 30.0;
+const DESCRIBED: f32 = 4.0;
 
 /// A part that fewer photos than this show has no detector.
 const FEW: usize = 10;
@@ -88,7 +88,7 @@ pub fn fit(
                 "{file}: not in the vocabulary, so not used: {unknown}"
             ));
         }
-        let images = described.images(file.parent().unwrap_or(Path::new("")), vocabulary);
+        let images = described.images(vocabulary);
         note(format_args!(
             "embedding {} images that are described",
             images.len()

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use espalier_core::caption::Captioner;
 use espalier_core::statements::{PartIx, Vocabulary};
 use espalier_core::taxonomy::Taxonomy;
+use espalier_data::formats::condition::{Condition, split_condition};
 use espalier_data::records::source::Record;
 use espalier_io::disk::read;
 use espalier_io::exit::usage;
@@ -29,6 +30,12 @@ pub(super) struct Seen {
 /// Photos of which everything from a list of parts is described.
 #[derive(Deserialize)]
 pub(super) struct Described {
+    /// Folder of the list.
+    #[serde(skip)]
+    folder: PathBuf,
+    /// Folder of all photos, in place of each image's own.
+    #[serde(skip)]
+    photos: Option<PathBuf>,
     /// Ids of the parts that were looked for.
     vocabulary: Vec<String>,
     images: Vec<DescribedImage>,
@@ -81,19 +88,32 @@ fn completed(vocabulary: &Vocabulary, known: impl Fn(PartIx) -> Option<bool>) ->
 }
 
 impl Described {
-    /// Reads the file of `--shows`.
+    /// Reads the file of `--shows`, which may end with the folder of its photos: `FILE?images=DIR`.
     ///
     /// # Errors
     /// Bad usage naming the file and what is wrong with it.
     pub(super) fn read(file: &Path) -> anyhow::Result<Self> {
+        let (file, condition) = split_condition(file);
         let fault = |reason: String| {
             usage(format!(
                 "--shows {}: expected Karpathy's JSON with `vocabulary`, and `shows` for each image: {reason}",
                 file.display()
             ))
         };
-        let bytes = read::bytes(file).map_err(|e| fault(e.to_string()))?;
-        let described: Self = serde_json::from_slice(&bytes).map_err(|e| fault(e.to_string()))?;
+        let photos = match condition {
+            None => None,
+            Some(Condition { column, value }) if column == "images" => Some(PathBuf::from(value)),
+            Some(Condition { column, .. }) => {
+                return Err(fault(format!(
+                    "`?{column}=` is unknown; a list takes `?images=DIR`"
+                )));
+            }
+        };
+        let bytes = read::bytes(&file).map_err(|e| fault(e.to_string()))?;
+        let mut described: Self =
+            serde_json::from_slice(&bytes).map_err(|e| fault(e.to_string()))?;
+        described.folder = file.parent().unwrap_or(Path::new("")).to_owned();
+        described.photos = photos;
         let listed: BTreeSet<&str> = described.vocabulary.iter().map(String::as_str).collect();
         for image in &described.images {
             if let Some(other) = image.shows.iter().find(|id| !listed.contains(id.as_str())) {
@@ -112,8 +132,8 @@ impl Described {
         ids.filter(|id| vocabulary.find(id).is_none()).collect()
     }
 
-    /// Returns the files of the images below the folder of their list, with what they show.
-    pub(super) fn images(&self, folder: &Path, vocabulary: &Vocabulary) -> Vec<(PathBuf, Known)> {
+    /// Returns the files of the images, with what they show.
+    pub(super) fn images(&self, vocabulary: &Vocabulary) -> Vec<(PathBuf, Known)> {
         let looked_for: BTreeSet<PartIx> = self
             .vocabulary
             .iter()
@@ -129,10 +149,27 @@ impl Described {
                 true => Some(true),
                 false => looked_for.contains(&ix).then_some(false),
             };
-            let file = folder.join(image.folder.as_deref().unwrap_or(Path::new("")));
-            (file.join(&image.filename), completed(vocabulary, of_part))
+            let folder = match (&self.photos, &image.folder) {
+                (Some(photos), _) => photos.clone(),
+                (None, Some(below)) => self.folder.join(below),
+                (None, None) => self.folder.clone(),
+            };
+            let file = present(folder.join(&image.filename));
+            (file, completed(vocabulary, of_part))
         };
         self.images.iter().map(image).collect()
+    }
+}
+
+/// Returns a file, or where it is missing the one that has its name in another format.
+fn present(file: PathBuf) -> PathBuf {
+    let others = ["jpg", "png", "webp"].map(|format| file.with_extension(format));
+    match file.exists() {
+        true => file,
+        false => others
+            .into_iter()
+            .find(|other| other.exists())
+            .unwrap_or(file),
     }
 }
 
@@ -228,7 +265,7 @@ mod tests {
             Described::read(&file)
         };
         let words = Vocabulary::everyday().unwrap();
-        let images = write("\"beach\"").unwrap().images(folder.path(), &words);
+        let images = write("\"beach\"").unwrap().images(&words);
         let (path, known) = &images[0];
         assert_eq!(*path, folder.path().join("../b/a.jpg"));
         let of = |id: &str| value(&words, known, id);
@@ -237,6 +274,15 @@ mod tests {
             [Some(true), Some(true), None]
         );
         assert_eq!([of("person"), of("child"), of("surf")], [Some(false); 3]);
+        std::fs::write(folder.path().join("a.webp"), "").unwrap();
+        let here = format!("{}?images={}", file.display(), folder.path().display());
+        let images = Described::read(Path::new(&here)).unwrap().images(&words);
+        assert_eq!(images[0].0, folder.path().join("a.webp"));
+        let list = file.display();
+        let elsewhere = Described::read(Path::new(&format!("{list}?images=/photos"))).unwrap();
+        assert_eq!(elsewhere.images(&words)[0].0, Path::new("/photos/a.jpg"));
+        let other = Described::read(Path::new(&format!("{list}?source=a"))).err();
+        assert!(other.unwrap().to_string().contains("?images=DIR"));
         let error = write("\"moon\"").err().unwrap().to_string();
         assert!(
             error.contains("`moon`") && error.contains("a.jpg"),

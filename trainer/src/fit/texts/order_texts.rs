@@ -1,12 +1,14 @@
-//! Pairs of a general and a more specific text, along paths of the taxonomy.
+//! Pairs of a general and a more specific text: along paths of the taxonomy, and of chains of captions.
 
 use std::sync::Arc;
 
+use anyhow::Context;
 use espalier_core::caption::prompts::prompt;
 use espalier_core::input::Tokenizer;
 use espalier_core::taxonomy::{NodeIx, Taxonomy};
 use espalier_core::words::with_article;
 use espalier_data::Batch;
+use espalier_data::formats::hierarcaps::Hierarcaps;
 use espalier_data::records::random::{Purpose, Random};
 use espalier_eval::prompts;
 
@@ -20,6 +22,8 @@ pub struct OrderTexts {
     taxonomy: Taxonomy,
     /// Paths of at least two nodes, from below the root to a label.
     paths: Vec<Vec<NodeIx>>,
+    /// Chains of captions, from general to specific; may be empty.
+    chains: Vec<Vec<String>>,
     tokenizer: Arc<Tokenizer>,
     context: usize,
     prompts: Vec<String>,
@@ -28,10 +32,10 @@ pub struct OrderTexts {
 
 impl OrderTexts {
     /// Creates the texts for `loss.order` of a configuration; none where that is 0, or where the
-    /// taxonomy has no two nodes one below the other.
+    /// taxonomy has no two nodes one below the other and there are no chains.
     ///
     /// # Errors
-    /// An unknown set of prompts, which cannot happen with the fixed name used here.
+    /// Chains that cannot be read.
     pub fn new(
         taxonomy: Taxonomy,
         tokenizer: &Arc<Tokenizer>,
@@ -43,8 +47,18 @@ impl OrderTexts {
         let below_root = |ix: &NodeIx| taxonomy.path_to(*ix)[1..].to_vec();
         let paths: Vec<Vec<NodeIx>> = taxonomy.labelled().iter().map(below_root).collect();
         let paths: Vec<_> = paths.into_iter().filter(|p| p.len() > 1).collect();
-        Ok((!paths.is_empty()).then_some(Self {
+        let files = &config.dataset.chains;
+        let chains = match files.is_empty() {
+            true => Vec::new(),
+            false => Hierarcaps::open(files, 0)
+                .context("dataset.chains")?
+                .chains()
+                .map(|chain| chain.positives.clone())
+                .collect(),
+        };
+        Ok((!paths.is_empty() || !chains.is_empty()).then_some(Self {
             paths,
+            chains,
             tokenizer: Arc::clone(tokenizer),
             context: config.model.architecture().text.context,
             prompts: prompts::templates(prompts::SIMPLE)?,
@@ -62,9 +76,31 @@ impl OrderTexts {
         batch.order = Some(self.tokenizer.encode_batch(&texts, self.context));
     }
 
-    /// Samples two nodes of a path, the general one first, both in the same form: bare names, names
-    /// with articles, names in a prompt, or names along the path as in chains of ranks.
+    /// Samples a pair, the general text first: of a chain, or of a path. Where there are both, either
+    /// is as likely.
     fn pair(&self, random: &mut Random) -> [String; 2] {
+        let of_chain = match (self.chains.is_empty(), self.paths.is_empty()) {
+            (false, false) => random.below(2) == 0,
+            (no_chains, _) => !no_chains,
+        };
+        match of_chain {
+            true => self.pair_of_chain(random),
+            false => self.pair_of_path(random),
+        }
+    }
+
+    /// Samples two texts of a chain.
+    fn pair_of_chain(&self, random: &mut Random) -> [String; 2] {
+        let mut draw_below = |n: usize| random.below(n as u32) as usize;
+        let chain = &self.chains[draw_below(self.chains.len())];
+        let general = draw_below(chain.len() - 1);
+        let specific = general + 1 + draw_below(chain.len() - general - 1);
+        [general, specific].map(|tier| chain[tier].clone())
+    }
+
+    /// Samples two nodes of a path, both in the same form: bare names, names with articles, names in a
+    /// prompt, or names along the path as in chains of ranks.
+    fn pair_of_path(&self, random: &mut Random) -> [String; 2] {
         let mut draw_below = |n: usize| random.below(n as u32) as usize;
         let path = &self.paths[draw_below(self.paths.len())];
         let general = draw_below(path.len() - 1);
@@ -121,6 +157,32 @@ mod tests {
             joined += u32::from(specific == "animal bird penguin");
         }
         assert!(joined > 0);
+    }
+
+    #[test]
+    fn half_of_the_pairs_are_of_the_chains_if_there_are_any() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("chains.csv");
+        let rows = "positive,negative\none => two => three => four,a => b => c => d\n";
+        std::fs::write(&file, rows).unwrap();
+        let chains = format!("dataset.chains=[\"{}\"]", file.display());
+        let config = |pairs: &[String]| TrainConfig::resolve(None, toml::Table::new(), pairs);
+        let config = config(&["loss.order=1".to_owned(), chains]).unwrap();
+        let tokenizer = Arc::new(Tokenizer::from_merges(MERGES, 8192).unwrap());
+        let tree = Taxonomy::from_tsv(TREE).unwrap();
+        let texts = OrderTexts::new(tree, &tokenizer, &config).unwrap().unwrap();
+        let random = &mut Random::new(0, Purpose::Order, 0, 0);
+        let tiers = ["one", "two", "three", "four"];
+        let tier = |text: &str| tiers.iter().position(|tier| *tier == text);
+        let mut of_chains = 0;
+        for _ in 0..200 {
+            let [general, specific] = texts.pair(random);
+            if let (Some(general), Some(specific)) = (tier(&general), tier(&specific)) {
+                assert!(general < specific);
+                of_chains += 1;
+            }
+        }
+        assert!((70..130).contains(&of_chains), "{of_chains}");
     }
 
     #[test]
