@@ -2,7 +2,7 @@
 //!
 //! It converts between Python and the trainer and computes nothing of its own. The Python files in
 //! `python/espalier/` are what users import: they bring arguments into the few forms that these
-//! functions take. Every computation runs without Python's lock, in [`errors::detached`].
+//! functions take. Every computation runs without Python's lock, in `errors::detached`.
 
 mod arrays;
 mod command_line;

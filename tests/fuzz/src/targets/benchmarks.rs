@@ -104,7 +104,7 @@ thread_local! {
 ///
 /// # Panics
 /// If a benchmark refers to what it does not have, its counts do not add up, or a record breaks a
-/// promise, see [`check`].
+/// promise, see `check`.
 pub fn run(input: &[u8]) {
     FILES.with(|files| {
         files.write(input);

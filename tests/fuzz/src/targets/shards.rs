@@ -57,7 +57,7 @@ thread_local! {
 /// input is read as a tar both as it is and with correct checksums, which a fuzzer does not find.
 ///
 /// # Panics
-/// If a record breaks a promise, see [`check`].
+/// If a record breaks a promise, see `check`.
 pub fn run(input: &[u8]) {
     FILES.with(|files| {
         files.write(input);
