@@ -21,7 +21,11 @@ pub(super) fn run(args: &LadderArgs) -> anyhow::Result<()> {
     let Some(point) = embedded.first() else {
         return Err(anyhow::anyhow!("the photo was not embedded"));
     };
-    let found = captioner.rank(point);
+    let mut found = captioner.rank(point);
+    // Steps that people have words for, and the stop whatever its name.
+    let (tree, stop) = (captioner.untaught().taxonomy(), found.taxonomy.stop.clone());
+    let is_named = |id: &str| tree.find(id).is_none_or(|ix| tree.is_nameable(ix));
+    (found.taxonomy.path).retain(|step| step.id == stop || is_named(&step.id));
     let data = Ladder {
         model: captioner.info().name.clone(),
         photo: inputs::file_name(&args.photo),
