@@ -116,6 +116,11 @@ pub fn answer_sentence(result: &CaptionResult, dial: &Dial) -> String {
     let Some(rung) = told(result) else {
         return sentence(&result.taxonomy, dial, None);
     };
+    rung_sentence(rung)
+}
+
+/// Returns a caption as a sentence with its probability in words.
+fn rung_sentence(rung: &Rung) -> String {
     let named = (rung.text.clone(), rung.p.unwrap_or_default());
     format!("{}.", capitalised(&join_with_adverbs(&[named])))
 }
@@ -132,10 +137,7 @@ pub fn answer_at(result: &CaptionResult, dial: &Dial, level: Option<usize>) -> S
         rung.and_then(|(level, evidence)| Some((result.ladder.get(level)?, level.cmp(&evidence))));
     match (level, rung) {
         (None, _) | (_, Some((_, Ordering::Equal))) => answer_sentence(result, dial),
-        (Some(_), Some((rung, Ordering::Less))) => {
-            let named = (rung.text.clone(), rung.p.unwrap_or_default());
-            format!("{}.", capitalised(&join_with_adverbs(&[named])))
-        }
+        (Some(_), Some((rung, Ordering::Less))) => rung_sentence(rung),
         (Some(_), Some((rung, Ordering::Greater))) => {
             format!("{} My guess: {}.", answer_sentence(result, dial), rung.text)
         }

@@ -9,7 +9,7 @@ use super::standing::{Standing, standings};
 use crate::geometry::Space;
 use crate::statements::{PERSON, PartIx, Role, Statement};
 
-/// Probability from which on a subject is told whatever the taxonomy says.
+/// Minimum probability of a subject that is told even if the taxonomy contradicts it.
 const PLAIN: f64 = 0.8;
 
 /// Caption ladder and taxonomy path of a photo's embedding, with what else the photo shows.
@@ -32,7 +32,7 @@ pub(super) struct Answer {
     taxonomy: TaxonomyResult,
 }
 
-/// What a photo shows by the detectors.
+/// Results of the detectors for a photo.
 struct Told<'a> {
     detectors: &'a Detectors,
     space: &'a Space,
@@ -83,9 +83,9 @@ impl Answer {
 
     /// Adds what the detectors tell of a photo's point.
     ///
-    /// Where the taxonomy names what the statement is about, its names stay and the statement tells more of it: "a
-    /// dog", "a gun dog", "a gun dog in snow". Otherwise the statement is the ladder, and what the taxonomy names is
-    /// one of the things that the photo shows beside.
+    /// If the taxonomy names the subject of the statement, the ladder keeps the taxonomy's names and ends with the rest
+    /// of the statement: "a dog", "a gun dog", "a gun dog in snow". Otherwise the statement becomes the ladder, and
+    /// `shows` lists what the taxonomy names.
     pub(super) fn told(mut self, detectors: &Detectors, space: &Space, point: &[f32]) -> Caption {
         let path = &self.taxonomy.path;
         let stop = path.iter().position(|step| step.id == self.taxonomy.stop);

@@ -30,7 +30,7 @@ pub const TOLD_OF_A_PERSON: f64 = 0.8;
 /// The same for kinds of these, such as a woman or a boy: a wrong gender is worse than "people".
 pub const TOLD_OF_A_KIND: f64 = 0.9;
 
-/// Largest probability of several people at which one is told.
+/// Maximum probability of several people at which the answer says "a person".
 const ONE: f64 = 0.3;
 
 /// The detectors of a bundle, one for each part of its vocabulary.
@@ -168,8 +168,7 @@ impl Detectors {
         told
     }
 
-    /// Returns what a photo with these probabilities shows, most certain first: the most specific parts that are told, none of
-    /// which excludes a more certain one.
+    /// Returns the most specific parts that are told, most certain first. No part excludes a more certain one.
     #[must_use]
     pub fn shown(&self, p: &[f64]) -> Vec<Shown> {
         let words = &self.vocabulary;

@@ -12,9 +12,8 @@ pub(super) struct Likely {
 
 impl Detectors {
     /// Returns statements from the most general to the most specific that the probabilities of the parts carry: each
-    /// adds a part to the one before it, or makes one more specific, whichever is most certain. Their probability is
-    /// the product of those of their parts. Of 1,374 pairs of a subject and a place that were told of photos of people
-    /// and dogs, the product says .73, the smaller of both .76, and .71 are right.
+    /// adds a part to the one before it, or makes one more specific, whichever is most certain. The
+    /// probability of a statement is the product of the probabilities of its parts.
     pub(super) fn scene(&self, p: &[f64]) -> Vec<Likely> {
         let told = self.told(p);
         let mut rungs: Vec<Likely> = Vec::new();
@@ -29,7 +28,7 @@ impl Detectors {
                 p: self.probability(&statement, p),
                 statement,
             });
-            // A subject is said before anything else about it.
+            // The subject comes first.
             let rank = |likely: &Likely| {
                 let has_subject = likely.statement.subject.is_some();
                 (has_subject, likely.p)
@@ -63,7 +62,7 @@ impl Detectors {
         let fits = match before.part(role) {
             // The first part of a role is a general one.
             None => above.count() == 0,
-            // No part between them is told.
+            // The new part must be the next one below the known part.
             Some(known) => {
                 words.ancestors(ix).contains(&known)
                     && above
