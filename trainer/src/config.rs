@@ -107,6 +107,9 @@ pub struct DatasetConfig {
     /// come from these.
     #[serde(default)]
     pub chains: Vec<PathBuf>,
+    /// Number of pairs of texts per step for `loss.order`.
+    #[serde(default = "order_pairs")]
+    pub order_pairs: usize,
     /// Maximum number of boxes with the same label in other images that each box is paired with
     /// (notation 2.9).
     pub cross_image: usize,
@@ -134,6 +137,11 @@ pub struct DatasetConfig {
     pub synthetic_noise: f64,
 }
 
+/// Number of pairs in configurations from before they had a key.
+const fn order_pairs() -> usize {
+    64
+}
+
 /// `[model]`: the architecture and where its weights start.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -142,6 +150,10 @@ pub struct ModelConfig {
     pub preset: Preset,
     /// Checkpoint to start from; random weights if unset.
     pub init: Option<PathBuf>,
+    /// Checkpoint with the same image encoder, projection included, whose text encoder is the teacher
+    /// of this one.
+    #[serde(default)]
+    pub text_teacher: Option<PathBuf>,
     /// Architecture of an imported checkpoint; replaces `preset`.
     pub architecture: Option<DualConfig>,
 }
@@ -225,6 +237,10 @@ pub struct TrainConfigBlock {
     pub feature_cache: Option<PathBuf>,
     /// Whether the text encoder is not trained.
     pub lock_text: bool,
+    /// Whether only the projection of the text encoder is trained; the layers before it then compute
+    /// each text once.
+    #[serde(default)]
+    pub lock_text_layers: bool,
     /// Length of the run in steps; 0 if `epochs` is set.
     pub steps: u64,
     /// Length of the run in epochs; 0 if `steps` is set.
@@ -343,6 +359,7 @@ impl TrainConfig {
         d.chains = d.chains.iter().map(name).collect();
         d.data_cache = None;
         m.init = m.init.as_ref().map(name);
+        m.text_teacher = m.text_teacher.as_ref().map(name);
         self.train.feature_cache = None;
         self
     }

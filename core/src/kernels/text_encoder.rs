@@ -6,7 +6,7 @@ use super::transformer::{BlockSizes, PackedBlock};
 use super::weights::{KernelWeights, LinearName, Table};
 use crate::error::Result;
 use crate::input::{TokenBatch, end_position};
-use crate::model::DualConfig;
+use crate::model::{DualConfig, TextFamily};
 use crate::nn::layer_config::LAYER_NORM_EPS;
 use crate::weights::names::text_block_name;
 
@@ -28,9 +28,13 @@ impl TextKernels {
     ///
     /// # Errors
     /// [`CoreError::TensorNames`](crate::CoreError::TensorNames) naming a missing tensor,
-    /// [`CoreError::TensorShape`](crate::CoreError::TensorShape) for one of another shape.
+    /// [`CoreError::TensorShape`](crate::CoreError::TensorShape) for one of another shape,
+    /// [`CoreError::Config`](crate::CoreError::Config) for an encoder of BERT's family.
     pub fn new(config: &DualConfig, weights: &mut KernelWeights) -> Result<Self> {
         let text = &config.text;
+        if text.family != TextFamily::Clip {
+            return Err(text.needs_burn());
+        }
         let width = text.d_model;
         let norm_eps = text.norm_eps.unwrap_or(LAYER_NORM_EPS);
         let sizes = BlockSizes {

@@ -9,6 +9,7 @@ use burn::nn::Linear;
 use burn::tensor::{Device, Tensor, TensorData};
 
 use crate::error::{CoreError, Result};
+use crate::math::normalize;
 use crate::weights::HostTensor;
 
 /// Linear layer from pooled features to one logit per class.
@@ -58,6 +59,18 @@ impl Classifier {
             },
             labels,
         })
+    }
+
+    /// Returns the directions of the classes in the embedding space: their rows without the mean of all
+    /// rows, projected as features are, of length 1.
+    ///
+    /// # Shapes
+    /// `projection` from `d_feature` to `d_embed` `-> [classes, d_embed]`
+    #[must_use]
+    pub fn directions(&self, projection: &Linear) -> Tensor<2> {
+        let rows = self.linear.weight.val().transpose();
+        let rows = rows.clone() - rows.mean_dim(0);
+        normalize(rows.matmul(projection.weight.val()))
     }
 
     /// Checks that tensors and labels belong together. Returns the number of classes and the width

@@ -4,7 +4,7 @@ use derive_new::new;
 use derive_setters::Setters;
 use serde::{Deserialize, Serialize};
 
-use crate::error::Result;
+use crate::error::{CoreError, Result};
 use crate::geometry::DistanceReduction;
 use crate::input::{Tokenizer, TokenizerRules};
 use crate::nn::layer_config::stage_parameters;
@@ -156,11 +156,33 @@ impl VitConfig {
     }
 }
 
-/// Causal text transformer (notation 3.2, 3.5).
+/// Family of a text transformer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TextFamily {
+    /// CLIP: byte pairs, causal attention, norms before the layers; the feature is that of the end
+    /// token.
+    #[default]
+    Clip,
+    /// Encoders of sentences such as all-MiniLM-L6-v2 (Reimers and Gurevych 2019, "Sentence-BERT"):
+    /// word pieces, attention in both directions, norms after the layers; the feature is the mean of
+    /// all tokens, scaled to a root mean square of 1.
+    Bert,
+}
+
+impl TextFamily {
+    /// Returns whether this is the family of a configuration that names none.
+    #[must_use]
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// Text transformer (notation 3.2, 3.5).
 #[derive(new, Setters, Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[setters(prefix = "with_")]
 pub struct TextConfig {
-    /// Number of token ids; the last two are the start and the end token.
+    /// Number of token ids; of CLIP the last two are the start and the end token.
     pub vocab_size: usize,
     /// Longest text in tokens, start and end included.
     pub context: usize,
@@ -183,15 +205,59 @@ pub struct TextConfig {
     #[new(default)]
     #[serde(default, skip_serializing_if = "TokenizerRules::is_default")]
     pub tokenizer: TokenizerRules,
+    /// Family; CLIP's if absent.
+    #[new(default)]
+    #[serde(default, skip_serializing_if = "TextFamily::is_default")]
+    pub family: TextFamily,
+    /// Hidden width of two layers before the projection whose output is added to their input; none
+    /// if absent. Only of BERT's family, whose features need more than a linear map.
+    #[new(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub d_head: Option<usize>,
 }
 
 impl TextConfig {
-    /// Builds the tokenizer of this encoder from a merges file.
+    /// Builds the tokenizer of this encoder from its merges or its word pieces.
     ///
     /// # Errors
-    /// As [`Tokenizer::from_merges`].
-    pub fn tokenizer(&self, merges: &str) -> Result<Tokenizer> {
-        Ok(Tokenizer::from_merges(merges, self.vocab_size)?.with_rules(self.tokenizer))
+    /// As [`Tokenizer::from_merges`] and [`Tokenizer::from_word_pieces`]; also if there is another
+    /// number of word pieces than this encoder has.
+    pub fn tokenizer(&self, vocabulary: &str) -> Result<Tokenizer> {
+        match self.family {
+            TextFamily::Clip => {
+                let tokenizer = Tokenizer::from_merges(vocabulary, self.vocab_size)?;
+                Ok(tokenizer.with_rules(self.tokenizer))
+            }
+            TextFamily::Bert => self.word_pieces(vocabulary),
+        }
+    }
+
+    #[cfg(feature = "burn")]
+    fn word_pieces(&self, vocabulary: &str) -> Result<Tokenizer> {
+        let tokenizer = Tokenizer::from_word_pieces(vocabulary)?;
+        if tokenizer.vocab_size() != self.vocab_size {
+            return Err(CoreError::Vocabulary(format!(
+                "expected {} word pieces, found {}",
+                self.vocab_size,
+                tokenizer.vocab_size()
+            )));
+        }
+        Ok(tokenizer)
+    }
+
+    #[cfg(not(feature = "burn"))]
+    fn word_pieces(&self, _vocabulary: &str) -> Result<Tokenizer> {
+        Err(self.needs_burn())
+    }
+
+    /// Returns the error where an encoder of BERT's family cannot be computed.
+    pub(crate) fn needs_burn(&self) -> CoreError {
+        CoreError::Config {
+            field: "text.family".to_owned(),
+            expected: "clip, the only family that is computed without Burn and that bundles have"
+                .to_owned(),
+            found: format!("{:?}", self.family).to_lowercase(),
+        }
     }
 
     /// Returns the width of the feed-forward layers.
@@ -239,9 +305,11 @@ impl DualConfig {
             + tokens
             + v.d_model * (positions + 2 * usize::from(v.pool.has_class()))
             + 2 * v.d_model * (usize::from(v.has_last_norm()) + usize::from(v.pre_norm));
+        let head = |hidden: usize| hidden * (2 * t.d_model + 1) + t.d_model;
         let text = t.n_layers * block(t.d_model, t.hidden())
             + t.d_model * (t.vocab_size + t.context)
-            + 2 * t.d_model;
+            + 2 * t.d_model // a norm, after the blocks or of the embeddings
+            + t.d_head.map_or(0, head);
         (vision + text + self.d_embed * (v.d_model + t.d_model)) as u64
     }
 }

@@ -9,6 +9,7 @@ use super::lift::Lift;
 use super::text::{TextBackbone, Tokens};
 use super::vision::VisionBackbone;
 use crate::geometry::{LogScalar, LogScalarConfig};
+use crate::nn::{Mlp, MlpConfig};
 
 /// Image encoder: from images with values in `[0, 1]` to projected features.
 #[derive(Module, Debug)]
@@ -28,6 +29,9 @@ pub struct ImageEncoder {
 pub struct TextEncoder {
     /// Transformer.
     pub textual: TextBackbone,
+    /// Two layers before the projection, whose output is added to their input; see
+    /// [`TextConfig::d_head`](super::TextConfig::d_head).
+    pub textual_head: Option<Mlp>,
     /// Projection to the embedding width, without bias.
     pub textual_proj: Linear,
 }
@@ -93,6 +97,13 @@ impl DualConfig {
     pub fn init_text(&self, device: &Device) -> TextEncoder {
         TextEncoder {
             textual: self.text.init(device),
+            textual_head: self.text.d_head.map(|hidden| {
+                let width = self.text.d_model;
+                MlpConfig::new(width, hidden)
+                    .with_std_in((width as f64).powf(-0.5))
+                    .with_std_out(0.5 * (hidden as f64).powf(-0.5))
+                    .init(device)
+            }),
             textual_proj: projection(self.text.d_model, self.d_embed, device),
         }
     }
@@ -176,7 +187,19 @@ impl TextEncoder {
     /// # Shapes
     /// `[batch]` texts `-> [batch, d_embed]`
     pub fn forward(&self, tokens: &Tokens) -> Tensor<2> {
-        self.textual_proj.forward(self.textual.forward(tokens))
+        self.project(self.textual.forward(tokens))
+    }
+
+    /// Projects features of the transformer.
+    ///
+    /// # Shapes
+    /// `[batch, d_model] -> [batch, d_embed]`
+    pub fn project(&self, features: Tensor<2>) -> Tensor<2> {
+        let features = match &self.textual_head {
+            Some(head) => features.clone() + head.forward(features),
+            None => features,
+        };
+        self.textual_proj.forward(features)
     }
 }
 

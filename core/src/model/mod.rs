@@ -18,7 +18,7 @@ pub mod vision;
 
 #[cfg(feature = "burn")]
 pub use classifier::Classifier;
-pub use config::{DualConfig, LiftKind, Pool, Positions, TextConfig, VitConfig};
+pub use config::{DualConfig, LiftKind, Pool, Positions, TextConfig, TextFamily, VitConfig};
 #[cfg(feature = "burn")]
 pub use dual::{DualEncoder, ImageEncoder, ImageModel, TextEncoder, TextModel};
 pub use feature_map::FeatureMap;

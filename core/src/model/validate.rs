@@ -1,6 +1,6 @@
 //! Checks of the configuration of a model.
 
-use super::config::{DualConfig, LiftKind, Pool, VitConfig};
+use super::config::{DualConfig, LiftKind, Pool, TextFamily, VitConfig};
 use crate::error::{CoreError, Result};
 use crate::nn::InvertedConfig;
 use crate::nn::layer_config::LAYER_NORM_EPS;
@@ -172,6 +172,13 @@ impl DualConfig {
             "text.vocab_size",
             "between 514 and 2^24",
             t.vocab_size,
+        )?;
+        let fits = |hidden: usize| t.family == TextFamily::Bert && (1..=1 << 16).contains(&hidden);
+        require(
+            t.d_head.is_none_or(fits),
+            "text.d_head",
+            "absent, or between 1 and 65536 in BERT's family",
+            format!("{:?}", t.d_head),
         )?;
         for (field, eps) in [
             ("vision.norm_eps", v.norm_eps),

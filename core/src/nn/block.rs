@@ -1,4 +1,4 @@
-//! A pre-norm transformer block, the same for images and texts.
+//! A transformer block, the same for images and texts.
 
 use burn::config::Config;
 use burn::module::Module;
@@ -20,22 +20,28 @@ pub struct BlockConfig {
     /// `eps` of both norms.
     #[config(default = "LAYER_NORM_EPS")]
     pub norm_eps: f64,
+    /// Whether each norm is after its sum, as in BERT.
+    #[config(default = false)]
+    pub post_norm: bool,
 }
 
-/// `x += attn(norm1(x)); x += mlp(norm2(x))`.
+/// `x += attn(norm1(x)); x += mlp(norm2(x))`, or with norms after the sums `x = norm1(x + attn(x));
+/// x = norm2(x + mlp(x))`.
 #[derive(Module, Debug)]
 pub struct Block {
-    /// Layer norm before the attention.
+    /// Layer norm before the attention, or after it.
     pub norm1: LayerNorm,
     /// Self-attention.
     pub attn: Attention,
-    /// Layer norm before the feed-forward layers.
+    /// Layer norm before the feed-forward layers, or after them.
     pub norm2: LayerNorm,
     /// Feed-forward.
     pub mlp: Mlp,
     /// `eps` of both norms, which do not give it back.
     #[module(skip)]
     norm_eps: f64,
+    #[module(skip)]
+    post_norm: bool,
 }
 
 impl BlockConfig {
@@ -48,6 +54,7 @@ impl BlockConfig {
             norm2: norm.init(device),
             mlp: self.mlp.init(device),
             norm_eps: self.norm_eps,
+            post_norm: self.post_norm,
         }
     }
 }
@@ -56,6 +63,10 @@ impl Block {
     /// # Shapes
     /// `[batch, tokens, d_model] -> [batch, tokens, d_model]`
     pub fn forward(&self, x: Tensor<3>) -> Tensor<3> {
+        if self.post_norm {
+            let x = x.clone() + self.attn.forward(x);
+            return self.with_mlp(layer_norm(&self.norm1, self.norm_eps, x));
+        }
         let normed = layer_norm(&self.norm1, self.norm_eps, x.clone());
         self.with_mlp(x + self.attn.forward(normed))
     }
@@ -68,12 +79,20 @@ impl Block {
     /// `x [batch, tokens, d_model]`, `at [batch]` in `0..tokens` `-> [batch, d_model]`
     pub fn forward_at(&self, x: Tensor<3>, at: Tensor<1, Int>) -> Tensor<2> {
         let token = token_at(x.clone(), at.clone()).squeeze_dim::<2>(1);
+        if self.post_norm {
+            let x = token + self.attn.forward_at(x, at);
+            return self.with_mlp(layer_norm(&self.norm1, self.norm_eps, x));
+        }
         let normed = layer_norm(&self.norm1, self.norm_eps, x);
         self.with_mlp(token + self.attn.forward_at(normed, at))
     }
 
-    /// Computes `x + mlp(norm2(x))`.
+    /// Computes `x + mlp(norm2(x))`, or `norm2(x + mlp(x))`.
     fn with_mlp<const D: usize>(&self, x: Tensor<D>) -> Tensor<D> {
+        if self.post_norm {
+            let x = x.clone() + self.mlp.forward(x);
+            return layer_norm(&self.norm2, self.norm_eps, x);
+        }
         let normed = layer_norm(&self.norm2, self.norm_eps, x.clone());
         x + self.mlp.forward(normed)
     }

@@ -139,6 +139,40 @@ fn a_locked_encoder_needs_the_features_of_the_whole_image_alone() {
 }
 
 #[test]
+fn captions_can_be_held_at_one_radius() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = write_karpathy(dir.path(), &images(24), "train");
+    let variance = |weight: &str| {
+        let logs = dir.path().join(weight);
+        let weight = format!("loss.caption_radius={weight}");
+        let (code, said) = fit(&logs, &file, MethodName::Meru, &[&weight]);
+        assert_eq!(code, Some(0), "{said}");
+        let text = fs::read_to_string(logs.join("meru/metrics.jsonl")).unwrap();
+        let last: Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
+        last["caption_radius"].as_f64().unwrap()
+    };
+    let (free, held) = (variance("1e-9"), variance("300"));
+    assert!(held < 0.3 * free, "expected less than {free}, found {held}");
+}
+
+#[test]
+fn images_may_lie_elsewhere_than_their_index_says() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = write_karpathy(dir.path(), &images(6), "train");
+    let moved = dir.path().join("list/captions.json");
+    fs::create_dir_all(dir.path().join("list")).unwrap();
+    fs::rename(file, &moved).unwrap();
+    let audit = |path: &str| json_of(&["data", "audit", "--dataset", "captions", path, "--json"]);
+    assert_eq!(audit(moved.to_str().unwrap())["broken"], json!(6));
+    let elsewhere = format!(
+        "{}?images={}",
+        moved.display(),
+        dir.path().join("images").display()
+    );
+    assert_eq!(audit(&elsewhere)["broken"], json!(0));
+}
+
+#[test]
 fn validation_takes_the_validation_split_of_the_same_file() {
     let dir = tempfile::tempdir().unwrap();
     let file = write_karpathy(dir.path(), &images(12), "train");

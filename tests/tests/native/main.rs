@@ -18,6 +18,7 @@ mod locked_image;
 mod micro_batches;
 mod own_operations;
 mod own_photos;
+mod sentences;
 mod training;
 
 // Measuring: benchmarks, and figures of what was learned.

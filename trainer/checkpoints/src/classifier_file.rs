@@ -64,6 +64,15 @@ pub fn read(checkpoint: &Path, device: &Device) -> anyhow::Result<Classifier> {
     Ok(classifier)
 }
 
+/// Returns weight, bias and labels of a checkpoint's classifier; `None` if it has none or is a bundle.
+///
+/// # Errors
+/// As [`read()`], except that a missing file is not an error.
+pub fn parts(checkpoint: &Path) -> anyhow::Result<Option<(HostTensor, HostTensor, Vec<String>)>> {
+    let parsed = bytes(checkpoint)?.map(|bytes| parse(&classifier_path(checkpoint)?, &bytes));
+    parsed.transpose()
+}
+
 /// Returns the checked content of a checkpoint's classifier file; `None` if the checkpoint has no
 /// classifier or is a bundle.
 ///

@@ -8,7 +8,7 @@ use espalier_core::bundle::{BundleFiles, Manifest, Part, sha256_hex};
 use espalier_core::caption::{Calibration, EMBEDDINGS, files, lexicon, text_weight_files};
 use espalier_core::geometry::Space;
 use espalier_core::input::{Preprocess, ResizeMode, Tokenizer};
-use espalier_core::model::{DualConfig, DualEncoder};
+use espalier_core::model::{DualConfig, DualEncoder, TextConfig, TextFamily};
 use espalier_core::taxonomy::{Lexicon, Taxonomy};
 use espalier_core::weights::{self, Tensors};
 use espalier_io::disk::read;
@@ -20,6 +20,18 @@ use crate::layout::Layout;
 
 /// Byte-pair merges of CLIP's vocabulary.
 pub const MERGES: &str = include_str!("../vocab/clip_bpe_merges.txt");
+
+/// Word pieces of BERT's uncased models.
+pub const WORD_PIECES: &str = include_str!("../vocab/bert_uncased.txt");
+
+/// Returns the merges or word pieces that text encoders of an architecture are built with.
+#[must_use]
+pub fn vocabulary(text: &TextConfig) -> &'static str {
+    match text.family {
+        TextFamily::Clip => MERGES,
+        TextFamily::Bert => WORD_PIECES,
+    }
+}
 
 /// Key of [`ModelCard`] in the metadata of `model.safetensors`.
 pub const CARD: &str = "espalier";
@@ -257,7 +269,7 @@ pub fn build(
 ) -> anyhow::Result<Model> {
     let encoder = weights::load(card.config.init(device), &tensors, |_| false)
         .map_err(|e| usage(format!("{}: {e}", file.display())))?;
-    let tokenizer = card.config.text.tokenizer(MERGES)?;
+    let tokenizer = card.config.text.tokenizer(vocabulary(&card.config.text))?;
     let imported = card.origin.as_ref().map(|o| o.preprocess);
     let preprocess = imported.unwrap_or_else(|| preprocess(&card.config));
     Ok(Model {

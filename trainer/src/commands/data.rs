@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use bench_table::bench_table;
-use espalier_checkpoints::model_file::MERGES;
+use espalier_checkpoints::model_file::vocabulary;
 use espalier_data::Needs;
 use espalier_data::formats::captions;
 use espalier_data::records::source::Dataset;
@@ -68,7 +68,7 @@ pub fn bench(args: &BenchArgs) -> anyhow::Result<()> {
     let BenchDataset::Grit = args.dataset;
     let dataset = Grit::open(&args.paths)?;
     let model = args.model.config();
-    let tokenizer = model.text.tokenizer(MERGES)?;
+    let tokenizer = model.text.tokenizer(vocabulary(&model.text))?;
     let spec = BatchSpec {
         needs: if args.boxes {
             Needs::Boxes

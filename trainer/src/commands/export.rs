@@ -12,7 +12,7 @@ use espalier_checkpoints::model_file::{self, Model};
 use espalier_checkpoints::published::{self, Checkpoint, ExportFormat};
 use espalier_core::caption::detectors::POINTS;
 use espalier_core::caption::{Captioner, Engine, TextEmbedder};
-use espalier_core::taxonomy::Taxonomy;
+use espalier_core::taxonomy::{NodeIx, Taxonomy};
 use espalier_data::Dataset;
 use espalier_data::formats::registry::{self, Need};
 use espalier_eval::embed::{self, Reading};
@@ -34,8 +34,8 @@ use crate::export::site::{EmbedCode, Site};
 use crate::export::{Bundle, ExportDtype, card};
 use crate::fit::source;
 
-pub use inputs::taxonomy;
 use inputs::{Inputs, run_config, taxonomy_of_card};
+pub use inputs::{directions, taxonomy};
 
 /// Version of a model that is given none.
 const FIRST_VERSION: &str = "0.1.0";
@@ -69,7 +69,12 @@ fn embed_probe<'a>(
         ));
     }
     let nodes = zero_shot::classes_of(&pictures);
-    let classes = embed::classes(model, taxonomy, &nodes, PROMPTS, device)?;
+    let of_texts = embed::classes(model, taxonomy, &nodes, PROMPTS, device)?;
+    let stored = |ix: &NodeIx| model.label_points.get(&taxonomy.node(*ix).id).cloned();
+    let classes = nodes.iter().zip(of_texts);
+    let classes = classes
+        .map(|(ix, of_text)| stored(ix).unwrap_or(of_text))
+        .collect();
     Ok(EmbeddedProbe {
         model,
         pictures,
@@ -134,14 +139,17 @@ fn measure(
             &engine(device),
         )?)
     };
-    let stored = model_file::from_bundle(bundle.manifest.clone(), &bundle.checked()?, device)?;
+    let of_bundle = |b: &Bundle| -> anyhow::Result<Model> {
+        model_file::from_bundle(b.manifest.clone(), &b.checked()?, device)
+    };
+    let (stored, full) = (of_bundle(bundle)?, of_bundle(plain)?);
     let captioner = open(bundle)?;
     note(format_args!(
         "comparing on up to {} images of {}",
         args.probe_size, inputs.probe_name
     ));
     let stored = embed_probe(&stored, Arc::clone(data), taxonomy, args.probe_size, device)?;
-    let full = embed_probe(model, Arc::clone(data), taxonomy, args.probe_size, device)?;
+    let full = embed_probe(&full, Arc::clone(data), taxonomy, args.probe_size, device)?;
     let (calibration, stops) = calibrate(
         &captioner,
         stored.model,

@@ -10,6 +10,7 @@ use espalier_checkpoints::import::convert::Match;
 use espalier_checkpoints::import::efficientnet::{self, Settings};
 use espalier_checkpoints::import::labels;
 use espalier_checkpoints::import::pipeline::{self, About, plan, tensors};
+use espalier_checkpoints::import::sentence;
 use espalier_checkpoints::import::source::Files;
 use espalier_checkpoints::import::store::Store;
 use espalier_checkpoints::layout::Layout;
@@ -114,21 +115,26 @@ impl ImportArgs {
         }
     }
 
-    /// Refuses flags that only apply to an image encoder with a classifier.
-    fn check_family(&self) -> anyhow::Result<()> {
+    /// Refuses flags that only apply to other families.
+    fn check_family(&self, sentences: bool) -> anyhow::Result<()> {
         let given = [
             ("--labels", self.labels.is_some()),
             ("--frozen-norms", self.frozen_norms),
             ("--d-embed", self.d_embed.is_some()),
             ("--image-size", self.image_size.is_some()),
-            ("--seed", self.seed != 0),
+            ("--seed", self.seed != 0 && !sentences),
         ];
-        match given.iter().find(|(_, given)| *given) {
-            Some((flag, _)) => Err(usage(format!(
+        if let Some((flag, _)) = given.iter().find(|(_, given)| *given) {
+            return Err(usage(format!(
                 "{flag}: expected an EfficientNet-Lite file, found one of another family"
-            ))),
-            None => Ok(()),
+            )));
         }
+        if self.image.is_some() && !sentences {
+            return Err(usage(
+                "--image: expected an encoder of sentences, found a file of another family",
+            ));
+        }
+        Ok(())
     }
 }
 
@@ -194,6 +200,40 @@ fn import_efficientnet(
     }
 }
 
+/// Imports an encoder of sentences beside the image encoder of another checkpoint.
+fn import_sentence_encoder(
+    args: &ImportArgs,
+    files: &Files,
+    store: &mut Store,
+    path: &Path,
+) -> anyhow::Result<()> {
+    args.check_family(true)?;
+    let Some(image) = &args.image else {
+        return Err(usage(
+            "this is an encoder of sentences, without an image encoder; name the checkpoint of an \
+             image encoder that it is put beside with --image",
+        ));
+    };
+    let plan = sentence::plan(files, store, image, (args.seed, &args.about()))?;
+    let outcome = Outcome {
+        layout: Layout::Bert,
+        card: &plan.card,
+        choices: &plan.choices,
+        matched: &plan.matched,
+    };
+    let read = sentence::tensors(store, &plan);
+    if args.json && read.is_err() {
+        line(report(args, files, store, &outcome, None))?;
+    }
+    let classifier = classifier_file::parts(image)?;
+    write(path, read?, classifier, &plan.card)?;
+    if args.json {
+        line(report(args, files, store, &outcome, Some(path)))
+    } else {
+        print(files, store, &outcome, path)
+    }
+}
+
 /// Imports a checkpoint and prints a report.
 ///
 /// # Errors
@@ -206,7 +246,10 @@ pub fn run(args: &ImportArgs) -> anyhow::Result<()> {
     if efficientnet::is_efficientnet(&store) {
         return import_efficientnet(args, &files, &mut store, &path);
     }
-    args.check_family()?;
+    if sentence::is_sentence_encoder(&store) {
+        return import_sentence_encoder(args, &files, &mut store, &path);
+    }
+    args.check_family(false)?;
     let plan = plan(&files, &mut store, &args.flags, &args.about())?;
     let outcome = Outcome {
         layout: plan.layout,

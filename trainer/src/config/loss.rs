@@ -81,6 +81,14 @@ pub struct LossConfig {
     /// the embedding space.
     #[serde(default)]
     pub anchor: f64,
+    /// Weight of the distance of all texts of a step from the directions that `model.text_teacher` gives
+    /// them.
+    #[serde(default)]
+    pub text_teacher: f64,
+    /// Weight of the variance of the logarithmic radii of captions (MERU, HyCoCLIP, PHyCLIP). A caption
+    /// nearer to the root than the others is the nearest one of too many images.
+    #[serde(default)]
+    pub caption_radius: f64,
     /// Temperature of the classifier's probabilities, above 0.
     pub distill_temperature: f64,
     /// Number of labels per step over which the probabilities are compared; 0 for all.
@@ -136,10 +144,12 @@ pub struct LossConfig {
 
 impl LossConfig {
     /// Returns the weights, which must be finite and 0 or more, with their keys.
-    pub(super) fn weights(&self) -> [(&'static str, f64); 12] {
+    pub(super) fn weights(&self) -> [(&'static str, f64); 14] {
         [
             ("loss.entail", self.entail),
             ("loss.anchor", self.anchor),
+            ("loss.caption_radius", self.caption_radius),
+            ("loss.text_teacher", self.text_teacher),
             ("loss.nouns", self.nouns),
             ("loss.generality", self.generality),
             ("loss.pull_back", self.pull_back),

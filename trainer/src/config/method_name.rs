@@ -98,13 +98,14 @@ impl MethodName {
     pub fn trainable(self) -> Trainable {
         match self {
             Self::Re | Self::Ec => Trainable {
-                text: true,
                 image: false,
                 projection: false,
                 scale: false,
+                ..Trainable::ALL
             },
             Self::Parts => Trainable {
                 text: false,
+                text_layers: false,
                 ..Trainable::ALL
             },
             _ => Trainable::ALL,

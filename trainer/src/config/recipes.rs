@@ -17,8 +17,9 @@ pub(super) fn method_layer(table: &Table) -> Option<&'static str> {
 }
 
 /// Recipes of the shipped models, and that for folders of photos, by name.
-const SHIPPED: [(&str, &str); 3] = [
+const SHIPPED: [(&str, &str); 4] = [
     ("default", include_str!("../../configs/default.toml")),
+    ("large-text", include_str!("../../configs/large-text.toml")),
     ("tiny", include_str!("../../configs/tiny.toml")),
     ("photos", include_str!("../../configs/photos.toml")),
 ];
@@ -42,7 +43,7 @@ pub(super) fn layer_text(path: &Path) -> anyhow::Result<String> {
     }
     read::text(path).map_err(|e| {
         usage(format!(
-            "--config {name}: {e}; expected a file, default, tiny, photos, or paper:METHOD"
+            "--config {name}: {e}; expected a file, default, large-text, tiny, photos, or paper:METHOD"
         ))
     })
 }

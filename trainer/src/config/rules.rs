@@ -97,6 +97,12 @@ impl TrainConfig {
                 format!("{:?} and {}", d.nouns, d.nouns_per_step),
             ),
             Rule(
+                "dataset.order_pairs",
+                (1..=MAX_BATCH).contains(&d.order_pairs),
+                "between 1 and 1048576",
+                d.order_pairs.to_string(),
+            ),
+            Rule(
                 "dataset.chains",
                 d.chains.is_empty() || l.order > 0.0,
                 "empty when loss.order is 0, the only term that reads it",
@@ -118,6 +124,22 @@ impl TrainConfig {
                 format!(
                     "{}, {} and {}",
                     t.lock_image, t.lock_projection, t.lock_text
+                ),
+            ),
+            Rule(
+                "train.lock_text_layers",
+                !t.lock_text_layers || trainable.text && !t.lock_text,
+                "false where the text encoder is not trained at all",
+                t.lock_text_layers.to_string(),
+            ),
+            Rule(
+                "loss.text_teacher and model.text_teacher",
+                (self.loss.text_teacher > 0.0) == self.model.text_teacher.is_some()
+                    && (self.loss.text_teacher == 0.0 || trainable.text && !t.lock_text),
+                "given together, and only where the text encoder is trained",
+                format!(
+                    "{} and {:?}",
+                    self.loss.text_teacher, self.model.text_teacher
                 ),
             ),
             Rule(

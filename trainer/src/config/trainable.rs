@@ -7,8 +7,10 @@ pub struct Trainable {
     pub image: bool,
     /// The projection of the image encoder.
     pub projection: bool,
-    /// The text encoder.
+    /// The text encoder: at least its projection.
     pub text: bool,
+    /// The layers of the text encoder before its projection.
+    pub text_layers: bool,
     /// The scale of the contrastive logits.
     pub scale: bool,
 }
@@ -19,6 +21,7 @@ impl Trainable {
         image: true,
         projection: true,
         text: true,
+        text_layers: true,
         scale: true,
     };
 }

@@ -67,6 +67,9 @@ pub struct Contents<'a> {
     pub taxonomy: &'a Taxonomy,
     /// Captions.
     pub captions: Vec<CaptionEntry>,
+    /// Directions of labels by their ids, in place of those of their texts: of the classes of the
+    /// classifier that the texts were pulled toward. Empty if there is none.
+    pub directions: &'a BTreeMap<String, Vec<f32>>,
     /// Nouns that name no node; if there are none, the bundle has no such file.
     pub nouns: &'a Lexicon,
     /// How tensors are stored.
@@ -98,6 +101,31 @@ fn embeddings(points: &[Vec<f32>]) -> Tensors {
     }
 }
 
+/// Moves the points of labels to the directions that are known for them, all at one radius, the geometric
+/// mean of theirs: a label nearer to the root than the others is the nearest one of too many photos.
+fn at_directions(
+    points: &mut [Vec<f32>],
+    taxonomy: &Taxonomy,
+    directions: &BTreeMap<String, Vec<f32>>,
+) {
+    let ids = taxonomy.labelled().iter().map(|ix| &taxonomy.node(*ix).id);
+    let known: Vec<_> = ids.map(|id| directions.get(id)).collect();
+    let length = |point: &[f32]| point.iter().map(|v| v * v).sum::<f32>().sqrt();
+    let moved = || {
+        points
+            .iter()
+            .zip(&known)
+            .filter(|(_, known)| known.is_some())
+    };
+    let logarithms: f32 = moved().map(|(point, _)| length(point).ln()).sum();
+    let radius = (logarithms / moved().count().max(1) as f32).exp();
+    for (point, direction) in points.iter_mut().zip(known) {
+        if let Some(direction) = direction {
+            *point = direction.iter().map(|v| v * radius).collect();
+        }
+    }
+}
+
 impl Bundle {
     /// Builds a bundle; its calibration is the model's own logit scale until
     /// [`set_calibration`](Self::set_calibration).
@@ -109,13 +137,15 @@ impl Bundle {
             model,
             taxonomy,
             captions,
+            directions,
             nouns,
             dtype,
             name,
             version,
         } = contents;
         let space = embed::space(model, device)?;
-        let labels = embed::classes(model, taxonomy, taxonomy.labelled(), PROMPTS, device)?;
+        let mut labels = embed::classes(model, taxonomy, taxonomy.labelled(), PROMPTS, device)?;
+        at_directions(&mut labels, taxonomy, directions);
         let scale = f64::from(model.encoder.logit_scale.value().into_scalar::<f32>());
         let mut bundle = Self::empty(model, name, version, space);
         // In download order: captions and taxonomy are small and most useful.

@@ -26,6 +26,8 @@ pub(super) enum Input {
     /// Pooled features of a locked encoder, `[n, d_model]`.
     Pooled(Vec<Rows<2>>),
     Texts(Tokens),
+    /// Texts with their features before the projection, `[n, d_model]`.
+    PooledTexts(Tokens, Box<Rows<2>>),
 }
 
 impl Input {
@@ -34,7 +36,7 @@ impl Input {
         match self {
             Self::Images(batches, _) => batches.iter().map(|batch| batch.total).collect(),
             Self::Pooled(batches) => batches.iter().map(|batch| batch.total).collect(),
-            Self::Texts(tokens) => vec![tokens.rows()],
+            Self::Texts(tokens) | Self::PooledTexts(tokens, _) => vec![tokens.rows()],
         }
     }
 
@@ -58,6 +60,10 @@ impl Input {
                 let (from, count) = micro_batch.rows(tokens.rows());
                 let tokens = (count > 0).then(|| tokens.narrow(from, count))?;
                 model.text.forward(&tokens)
+            }
+            Self::PooledTexts(_, features) => {
+                let features = micro_batch.of(std::slice::from_ref(features.as_ref()))?;
+                model.text.project(cast_input(features, precision))
             }
         };
         Some(match precision {

@@ -25,6 +25,7 @@ pub mod step_encoders;
 mod summary;
 mod teacher;
 mod tensorboard;
+pub mod text_features;
 mod texts;
 mod train_loop;
 mod validate;

@@ -15,6 +15,7 @@ use super::method::Method;
 use super::micro_batch::MicroBatching;
 use super::source::Source;
 use super::step::{Learner, StepReport};
+use super::text_features::{FixedTexts, TextFeatures, TextTeacher};
 use crate::config::{DatasetKind, TrainConfig, Trainable};
 
 /// Number of threads of a deterministic run, over all its processes. It is fixed, so that the result
@@ -75,6 +76,7 @@ impl Run {
             image: method.image && !t.lock_image,
             projection: method.projection && !t.lock_projection,
             text: method.text && !t.lock_text,
+            text_layers: method.text && !t.lock_text && !t.lock_text_layers,
             ..method
         }
     }
@@ -172,19 +174,38 @@ impl Run {
         }
     }
 
+    /// Returns what the run takes from text encoders that it does not train.
+    fn fixed_texts(
+        &self,
+        model: &DualEncoder,
+        tokenizer: &Tokenizer,
+    ) -> anyhow::Result<FixedTexts> {
+        let trainable = self.trainable();
+        let device = (&self.device, self.micro_batching().threads);
+        let layers = (trainable.text && !trainable.text_layers)
+            .then(|| TextFeatures::before_projection(&model.text, device.0, device.1));
+        let student = (tokenizer, self.architecture().d_embed);
+        let teacher = self.config.model.text_teacher.as_ref();
+        let teacher = teacher
+            .map(|path| TextTeacher::read(path, student, self.config.loss.text_teacher, device))
+            .transpose()?;
+        Ok(FixedTexts { layers, teacher })
+    }
+
     /// Creates the learner that performs the training steps.
     pub(super) fn learner(
         &self,
         (model, frozen): (DualEncoder, Option<TextEncoder>),
         optimizer: ModuleOptimizer,
-        root: TokenBatch,
+        tokenizer: &Tokenizer,
         total: u64,
-    ) -> Learner {
-        Learner {
+    ) -> anyhow::Result<Learner> {
+        Ok(Learner {
+            texts: self.fixed_texts(&model, tokenizer)?,
+            root: self.root_tokens(tokenizer, &self.architecture()),
             patches: self.architecture().vision.patches(),
             model,
             optimizer,
-            root,
             method: self.method(),
             frozen,
             device: self.device.clone().autodiff(),
@@ -197,7 +218,7 @@ impl Run {
             entail_ramp: self.entail_ramp(total),
             seed: self.config.train.seed,
             ranks: Rc::clone(&self.ranks),
-        }
+        })
     }
 }
 
@@ -380,9 +401,10 @@ mod tests {
             let small = DualConfig::new(VitConfig::new(16, 8, 8, 1, 1), text, 8);
             let model = small.init(&run.device);
             let tokenizer = run.architecture().text.tokenizer(MERGES).unwrap();
-            let root = run.root_tokens(&tokenizer, &run.architecture());
             let optimizer = optimizer(&run.config.optim).unwrap();
-            let learner = run.learner((model, None), optimizer, root, 100);
+            let learner = run
+                .learner((model, None), optimizer, &tokenizer, 100)
+                .unwrap();
             assert_eq!(learner.patches, run.architecture().vision.patches());
             learner
         };

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use burn::optim::ModuleOptimizer;
-use espalier_checkpoints::model_file::{MERGES, ModelCard};
+use espalier_checkpoints::model_file::{ModelCard, vocabulary};
 use espalier_core::model::{DualConfig, DualEncoder};
 use espalier_data::Needs;
 use espalier_data::batches::feature_rows::FeatureRows;
@@ -86,7 +86,11 @@ impl Run {
     pub fn train(&self, stop: &AtomicBool) -> anyhow::Result<FitOutcome> {
         let data = Arc::clone(&self.source.data);
         let architecture = self.architecture();
-        let tokenizer = Arc::new(architecture.text.tokenizer(MERGES)?);
+        let tokenizer = Arc::new(
+            architecture
+                .text
+                .tokenizer(vocabulary(&architecture.text))?,
+        );
         let mut card = self.card(&architecture)?;
         let model = self.build(&architecture, &mut card)?;
         let (state, optimizer) = self.initial_state(data.as_ref())?;
@@ -123,11 +127,10 @@ impl Run {
         let outliers = training.outliers.clone();
         let taxonomy = &self.source.taxonomy;
         let texts = StepTexts::new(taxonomy, &tokenizer, &self.config, outliers, teacher)?;
-        let root = self.root_tokens(&tokenizer, &architecture);
         let average = self.average(&model.0)?;
         let steps = TrainLoop {
             run: self,
-            learner: self.learner(model, optimizer, root, total),
+            learner: self.learner(model, optimizer, &tokenizer, total)?,
             average,
             validation: training.validation.map(|(data, spec)| {
                 let tokenizer = Arc::clone(&tokenizer);
@@ -252,12 +255,15 @@ impl Run {
     pub fn dry_run(&self) -> anyhow::Result<(StepReport, f64, u64, u64)> {
         let data = Arc::clone(&self.source.data);
         let architecture = self.architecture();
-        let tokenizer = Arc::new(architecture.text.tokenizer(MERGES)?);
+        let tokenizer = Arc::new(
+            architecture
+                .text
+                .tokenizer(vocabulary(&architecture.text))?,
+        );
         let mut card = ModelCard::new(architecture.clone(), "");
         let total = self.total_steps(records_of_epoch(data.as_ref()));
         let records = data.records();
         let model = self.build(&architecture, &mut card)?;
-        let root = self.root_tokens(&tokenizer, &architecture);
         let spec = self.spec(&architecture);
         // Enough records for two batches, even if some of them cannot be used.
         let max_records = Some(4 * spec.batch_size as u64);
@@ -268,7 +274,7 @@ impl Run {
             stop: &stop,
         };
         let features = self.features_in_turn(&model.0, &card, &pass, &mut |_| Ok(()))?;
-        let mut learner = self.learner(model, optimizer(&self.config.optim)?, root, total);
+        let mut learner = self.learner(model, optimizer(&self.config.optim)?, &tokenizer, total)?;
         let training = TrainingData::new(self, data, spec, features);
         let teacher = self.teacher(training.rows.as_deref(), &mut |_| Ok(()))?;
         let outliers = training.outliers.clone();

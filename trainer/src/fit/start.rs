@@ -59,6 +59,8 @@ impl Run {
         }
         if !trainable.text {
             model.text = model.text.no_grad();
+        } else if !trainable.text_layers {
+            model.text.textual = model.text.textual.no_grad();
         }
         if !trainable.scale {
             model.logit_scale = model.logit_scale.no_grad();

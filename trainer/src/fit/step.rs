@@ -18,6 +18,7 @@ use super::method::{Method, StepContext};
 use super::micro_batch::MicroBatching;
 use super::optimise::{clip_norm, gradient_norm};
 use super::step_encoders::StepEncoders;
+use super::text_features::FixedTexts;
 use crate::config::Trainable;
 
 /// The model, its optimiser and the settings of the training steps.
@@ -31,6 +32,8 @@ pub struct Learner {
     /// Frozen copy of the text encoder from before training, without autodiff, where the method
     /// needs it.
     pub frozen: Option<TextEncoder>,
+    /// What is taken from text encoders that are not trained.
+    pub texts: FixedTexts,
     /// Tokens of the text of the root of chains.
     pub root: TokenBatch,
     /// Device, with autodiff.
@@ -112,7 +115,8 @@ impl Learner {
             1.0
         };
         let ranks = Rc::clone(&self.ranks);
-        let encoders = StepEncoders::new(&self.model, self.trainable, self.micro_batching, &*ranks);
+        let encoders = StepEncoders::new(&self.model, self.trainable, self.micro_batching, &*ranks)
+            .with_text_layers(self.texts.layers.as_ref());
         let view = ImageView {
             patches: self.patches_at(step),
             halved: step < self.half_steps,
@@ -145,7 +149,8 @@ impl Learner {
             ..self.micro_batching
         };
         let ranks = &*self.ranks;
-        let encoders = StepEncoders::new(&self.model, self.trainable, micro_batching, ranks);
+        let encoders = StepEncoders::new(&self.model, self.trainable, micro_batching, ranks)
+            .with_text_layers(self.texts.layers.as_ref());
         let (_, mut values) = self.loss(batch, ImageView::default(), &encoders, 1.0);
         values_of_root(ranks, &mut values);
         StepReport { values }
@@ -177,6 +182,10 @@ impl Learner {
             contrast_rows: self.contrast_rows,
             entail_ramp,
         });
+        let loss = match &self.texts.teacher {
+            Some(teacher) => teacher.with_targets(loss, encoders.encoded_texts()),
+            None => loss,
+        };
         let mut values = vec![("loss".to_owned(), scalar(loss.total.clone().inner()))];
         let terms = loss.named.into_iter();
         values.extend(terms.map(|(name, t)| (name.to_owned(), scalar(t))));

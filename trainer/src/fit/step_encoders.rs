@@ -24,6 +24,7 @@ use super::forks::{fork, on_threads, to_f32};
 use super::inputs::ImageTensor;
 use super::micro_batch::{Input, MicroBatch, MicroBatching, cast_input};
 use super::rows::Rows;
+use super::text_features::TextFeatures;
 use crate::config::{Precision, Trainable};
 
 /// One use of an encoder in a step.
@@ -46,6 +47,8 @@ pub struct StepEncoders<'a> {
     forks: Vec<DualEncoder>,
     /// The same copies without a graph, for a locked image encoder.
     locked: OnceCell<Vec<DualEncoder>>,
+    /// The layers of the text encoder before its projection, where they are not trained.
+    text_layers: Option<&'a TextFeatures>,
     calls: RefCell<Vec<Call>>,
 }
 
@@ -73,7 +76,17 @@ impl<'a> StepEncoders<'a> {
             ranks,
             forks: (0..batching.threads).map(|_| new_fork()).collect(),
             locked: OnceCell::new(),
+            text_layers: None,
             calls: RefCell::new(Vec::new()),
+        }
+    }
+
+    /// Takes the features of texts before the projection from layers that are not trained.
+    #[must_use]
+    pub fn with_text_layers(self, text_layers: Option<&'a TextFeatures>) -> Self {
+        Self {
+            text_layers,
+            ..self
         }
     }
 
@@ -172,7 +185,26 @@ impl<'a> StepEncoders<'a> {
     /// # Shapes
     /// `[n]` texts `-> [n, d_embed]`
     pub fn texts(&self, tokens: &Tokens) -> Tensor<2> {
-        self.call(Input::Texts(tokens.clone().inner()))
+        let tokens = tokens.clone().inner();
+        match self.text_layers {
+            Some(layers) => {
+                let features = Box::new(Rows::whole(layers.of(&tokens)));
+                self.call(Input::PooledTexts(tokens, features))
+            }
+            None => self.call(Input::Texts(tokens)),
+        }
+    }
+
+    /// Returns the texts that the step has encoded for training so far, with their features.
+    pub(super) fn encoded_texts(&self) -> Vec<(Tokens, Tensor<2>)> {
+        let calls = self.calls.borrow();
+        let texts = calls.iter().filter_map(|call| match &call.input {
+            Input::Texts(tokens) | Input::PooledTexts(tokens, _) => {
+                Some((tokens.clone(), call.leaf.clone()))
+            }
+            Input::Images(..) | Input::Pooled(_) => None,
+        });
+        texts.collect()
     }
 
     /// Returns the features of texts by an encoder that is not trained, without a graph.
@@ -204,7 +236,7 @@ impl<'a> StepEncoders<'a> {
         let learnable = match input {
             Input::Images(..) => self.trainable.image || self.trainable.projection,
             Input::Pooled(_) => self.trainable.projection,
-            Input::Texts(_) => self.trainable.text,
+            Input::Texts(_) | Input::PooledTexts(..) => self.trainable.text,
         };
         if !learnable {
             return leaf;

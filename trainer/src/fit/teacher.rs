@@ -4,7 +4,6 @@ use anyhow::Context;
 use burn::tensor::{Device, Tensor};
 use espalier_checkpoints::classifier_file;
 use espalier_checkpoints::model_file;
-use espalier_core::math::normalize;
 use espalier_core::model::Classifier;
 use espalier_core::taxonomy::Taxonomy;
 use espalier_data::Batch;
@@ -161,9 +160,7 @@ impl Run {
             .encoder
             .image
             .visual_proj;
-        let rows = classifier.linear.weight.val().transpose();
-        let rows = rows.clone() - rows.mean_dim(0);
-        let projected = normalize(rows.matmul(projection.weight.val()));
+        let projected = classifier.directions(&projection);
         let width = projected.dims()[1];
         let (taxonomy, classes) = (&self.source.taxonomy, &classifier.labels);
         Ok(Anchors::new(taxonomy, classes, &to_vec(projected)?, width))

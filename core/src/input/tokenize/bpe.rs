@@ -21,6 +21,8 @@ pub(super) struct Vocabulary {
     /// From two neighbouring symbols to their merge. Ids increase in the order of the merges, so
     /// the smaller id is the earlier merge.
     merges: HashMap<(u32, u32), u32>,
+    /// The two symbols of each merge, in the order of their ids.
+    pairs: Vec<(u32, u32)>,
     end: u32,
 }
 
@@ -44,6 +46,7 @@ impl Vocabulary {
             symbols.insert(format!("{letter}{WORD_END}"), id + BYTES as u32);
         }
         let mut merges = HashMap::with_capacity(merge_count);
+        let mut pairs = Vec::with_capacity(merge_count);
         let ids = FIRST_MERGE as u32..;
         for (next, (number, line)) in ids.zip(merge_lines(text).take(merge_count)) {
             let Some((left, right)) = pair(line) else {
@@ -58,7 +61,9 @@ impl Vocabulary {
                     ))
                 })
             };
-            merges.insert((id(left)?, id(right)?), next);
+            let both = (id(left)?, id(right)?);
+            merges.insert(both, next);
+            pairs.push(both);
             if symbols.insert(format!("{left}{right}"), next).is_some() {
                 return Err(fail(format!(
                     "line {number}: `{left}{right}` already exists"
@@ -74,6 +79,7 @@ impl Vocabulary {
         Ok(Self {
             byte_ids,
             merges,
+            pairs,
             end,
         })
     }
@@ -128,6 +134,28 @@ impl Vocabulary {
             }
         }
         ids.extend(chain.iter().map(|link| link.id).filter(|&id| id != REMOVED));
+    }
+
+    /// Returns the words of ids with blanks between them, without start and end.
+    pub(super) fn decode(&self, ids: &[u32]) -> String {
+        let mut bytes = Vec::new();
+        // The symbols that are still to be written, the next one last.
+        let mut rest: Vec<u32> = ids.iter().rev().copied().collect();
+        while let Some(id) = rest.pop() {
+            let merge = (id as usize).checked_sub(FIRST_MERGE);
+            if let Some((left, right)) = merge.and_then(|at| self.pairs.get(at)) {
+                rest.extend([right, left]);
+                continue;
+            }
+            let ends_word = id >= BYTES as u32;
+            let symbol = if ends_word { id - BYTES as u32 } else { id };
+            let byte = self.byte_ids.iter().position(|byte| *byte == symbol);
+            bytes.extend(byte.map(|byte| byte as u8));
+            if ends_word && byte.is_some() {
+                bytes.push(b' ');
+            }
+        }
+        String::from_utf8_lossy(&bytes).trim_end().to_owned()
     }
 
     fn push_candidate(

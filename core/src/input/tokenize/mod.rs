@@ -6,13 +6,17 @@
 //! 2. `split`: splits into words, single digits and runs of other signs.
 //! 3. `bpe`: merges the bytes of a piece pair by pair, in the order of the merges file.
 //!
-//! Ids: 256 byte symbols, the same 256 at the end of a word, one for each merge, and last the start
-//! and the end of a text. The end id is the largest; the text encoder finds the end by it.
+//! Encoders of sentences of BERT's family have a vocabulary of word pieces instead (`word_pieces`).
+//!
+//! Ids of CLIP: 256 byte symbols, the same 256 at the end of a word, one for each merge, and last the start
+//! and the end of a text. The end id is the largest; CLIP's text encoder finds the end by it.
 
 mod bpe;
 mod clean;
 mod rules;
 mod split;
+#[cfg(feature = "burn")]
+mod word_pieces;
 
 pub use bpe::{merges_prefix, symbols};
 pub use clean::clean;
@@ -21,8 +25,9 @@ pub use rules::TokenizerRules;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
-use bpe::Vocabulary;
 use split::Piece;
+#[cfg(feature = "burn")]
+use word_pieces::WordPieces;
 
 /// Minimum number of ids of a text: start and end.
 const MIN_CONTEXT: usize = 2;
@@ -39,7 +44,7 @@ pub fn end_position(ids: &[u32]) -> usize {
         .unwrap_or_default()
 }
 
-/// CLIP's tokenizer.
+/// CLIP's tokenizer, or BERT's.
 ///
 /// ```
 /// use espalier_core::input::Tokenizer;
@@ -53,7 +58,14 @@ pub fn end_position(ids: &[u32]) -> usize {
 #[derive(Clone, Debug)]
 pub struct Tokenizer {
     vocabulary: Vocabulary,
-    rules: TokenizerRules,
+}
+
+#[derive(Clone, Debug)]
+enum Vocabulary {
+    Merges(Box<bpe::Vocabulary>, TokenizerRules),
+    /// Only Burn computes encoders with such a vocabulary; the page's CPU engine needs none.
+    #[cfg(feature = "burn")]
+    Pieces(WordPieces),
 }
 
 impl Tokenizer {
@@ -68,59 +80,106 @@ impl Tokenizer {
     /// [`crate::CoreError::Vocabulary`] with the line: fewer merges than the size needs, a line
     /// that is not a pair, a symbol that no earlier line produces, or one that already exists.
     pub fn from_merges(text: &str, vocab_size: usize) -> Result<Self> {
+        let merges = bpe::Vocabulary::from_merges(text, vocab_size)?;
         Ok(Self {
-            vocabulary: Vocabulary::from_merges(text, vocab_size)?,
-            rules: TokenizerRules::default(),
+            vocabulary: Vocabulary::Merges(Box::new(merges), TokenizerRules::default()),
         })
     }
 
-    /// Returns this vocabulary with the rules of another program.
+    /// Builds a tokenizer with the rules of BERT's uncased models from their list of word pieces, one
+    /// per line in the order of their ids. `[PAD]` is the first; `[UNK]`, `[CLS]` and `[SEP]` stand for
+    /// an unknown word, the start and the end of a text.
+    ///
+    /// # Errors
+    /// [`crate::CoreError::Vocabulary`]: a piece that occurs twice, or a special one that is missing.
+    #[cfg(feature = "burn")]
+    pub fn from_word_pieces(text: &str) -> Result<Self> {
+        Ok(Self {
+            vocabulary: Vocabulary::Pieces(WordPieces::from_lines(text)?),
+        })
+    }
+
+    /// Returns these merges with the rules of another program; word pieces have rules of their own.
     #[must_use]
     pub fn with_rules(self, rules: TokenizerRules) -> Self {
-        Self { rules, ..self }
+        let vocabulary = match self.vocabulary {
+            Vocabulary::Merges(merges, _) => Vocabulary::Merges(merges, rules),
+            #[cfg(feature = "burn")]
+            pieces @ Vocabulary::Pieces(_) => pieces,
+        };
+        Self { vocabulary }
     }
 
     /// Returns the number of ids; every id is smaller.
     pub fn vocab_size(&self) -> usize {
-        self.end_token() as usize + 1
+        match &self.vocabulary {
+            Vocabulary::Merges(merges, _) => merges.end() as usize + 1,
+            #[cfg(feature = "burn")]
+            Vocabulary::Pieces(pieces) => pieces.size(),
+        }
     }
 
-    /// Returns the id of the start of a text, `vocab_size - 2`.
+    /// Returns the id of the start of a text; with merges it is `vocab_size - 2`.
     pub fn start_token(&self) -> u32 {
-        self.vocabulary.end() - 1
+        match &self.vocabulary {
+            Vocabulary::Merges(merges, _) => merges.end() - 1,
+            #[cfg(feature = "burn")]
+            Vocabulary::Pieces(pieces) => pieces.start(),
+        }
     }
 
-    /// Returns the id of the end of a text, `vocab_size - 1`, the largest of all.
+    /// Returns the id of the end of a text; with merges it is `vocab_size - 1`, the largest of all.
     pub fn end_token(&self) -> u32 {
-        self.vocabulary.end()
+        match &self.vocabulary {
+            Vocabulary::Merges(merges, _) => merges.end(),
+            #[cfg(feature = "burn")]
+            Vocabulary::Pieces(pieces) => pieces.end(),
+        }
     }
 
     /// Returns the ids of a text: start, the cleaned text, end. There are at most `context` of
     /// them, and the last is always the end id. A `context` below 2 counts as 2.
     ///
-    /// As in the reference, the literal end marker in a text becomes the end id too (see
+    /// As in the reference, the literal end marker in a text becomes the end id of CLIP too (see
     /// [`TokenizerRules`]); the feature of a text is read at the first end id.
     pub fn encode(&self, text: &str, context: usize) -> Vec<u32> {
         let room = context.max(MIN_CONTEXT) - 1;
         let mut ids = vec![self.start_token()];
-        self.rules.for_each_piece(text, |piece| {
-            if ids.len() >= room {
-                return false;
-            }
-            match piece {
-                Piece::Start => ids.push(self.start_token()),
-                Piece::End => ids.push(self.end_token()),
-                Piece::Text(word) => self.vocabulary.encode_word(word, &mut ids),
-            }
-            true
-        });
+        match &self.vocabulary {
+            Vocabulary::Merges(merges, rules) => rules.for_each_piece(text, |piece| {
+                if ids.len() >= room {
+                    return false;
+                }
+                match piece {
+                    Piece::Start => ids.push(merges.end() - 1),
+                    Piece::End => ids.push(merges.end()),
+                    Piece::Text(word) => merges.encode_word(word, &mut ids),
+                }
+                true
+            }),
+            #[cfg(feature = "burn")]
+            Vocabulary::Pieces(pieces) => ids.extend(pieces.encode(text, room)),
+        }
         ids.truncate(room);
         ids.push(self.end_token());
         ids
     }
 
+    /// Returns the text of ids of merges, as its words with blanks between them; of word pieces, and
+    /// for ids without text, nothing. Encoding it again gives the same ids, except that digits of a
+    /// number stand apart.
+    #[must_use]
+    pub fn decode(&self, ids: &[u32]) -> String {
+        match &self.vocabulary {
+            Vocabulary::Merges(merges, _) => merges.decode(ids),
+            #[cfg(feature = "burn")]
+            Vocabulary::Pieces(_) => String::new(),
+        }
+    }
+
     /// Encodes texts and pads them on the right with id 0 to the longest of the batch. Id 0 is a
-    /// real token, but no mask is needed: the causal encoder reads nothing after the end id.
+    /// real token of CLIP, but no mask is needed: its causal encoder reads nothing after the end id.
+    /// Of word pieces, 0 is the padding.
     pub fn encode_batch(&self, texts: &[impl AsRef<str>], context: usize) -> TokenBatch {
         let rows: Vec<Vec<u32>> = texts
             .iter()
@@ -143,7 +202,8 @@ pub struct TokenBatch {
 
 impl TokenBatch {
     /// Pads rows with id 0 to the longest.
-    fn padded<'a>(rows: impl Iterator<Item = &'a [u32]> + Clone) -> Self {
+    #[must_use]
+    pub fn padded<'a>(rows: impl Iterator<Item = &'a [u32]> + Clone) -> Self {
         let len = rows.clone().map(<[u32]>::len).max().unwrap_or(0);
         let (mut ids, mut count) = (Vec::new(), 0);
         for row in rows {
@@ -204,6 +264,29 @@ mod tests {
         );
         assert_eq!(t.encode("a cat", 77), [516, 64 + 256, 513, 517]);
         assert_eq!(t.encode("", 77), [516, 517]);
+    }
+
+    #[test]
+    fn decoded_texts_have_the_same_ids() {
+        let t = tiny();
+        for text in ["a cat, dogs!", "", "caf\u{e9} \u{1f600}", "cat's"] {
+            let ids = t.encode(text, 77);
+            assert_eq!(t.encode(&t.decode(&ids), 77), ids, "{text}");
+        }
+        assert_eq!(t.decode(&t.encode(" A  cat,dog", 77)), "a cat , dog");
+    }
+
+    #[cfg(feature = "burn")]
+    #[test]
+    fn word_pieces_have_their_own_start_and_end() {
+        let t = Tokenizer::from_word_pieces("[PAD]\n[UNK]\n[CLS]\n[SEP]\na\ncat\n").unwrap();
+        let t = t.with_rules(TokenizerRules::OpenClip);
+        assert_eq!((t.vocab_size(), t.start_token(), t.end_token()), (6, 2, 3));
+        assert_eq!(t.encode("A cat a cat", 5), [2, 4, 5, 4, 3]);
+        assert_eq!(
+            t.encode_batch(&["a", "a cat"], 9).ids,
+            [2, 4, 3, 0, 2, 4, 5, 3]
+        );
     }
 
     #[test]

@@ -144,6 +144,35 @@ fn same_shape(found: &[usize], expected: &[usize]) -> bool {
 /// Reads the numbers of all tensors, converted to our layout.
 ///
 /// # Errors
+/// Bad usage: tensors that do not fit (all of them named), or that cannot be read or are not finite.
+pub fn read_fitting(
+    store: &mut Store,
+    matched: &Match,
+    mappings: &[TensorMapping],
+) -> anyhow::Result<Tensors> {
+    if !matched.is_complete() {
+        return Err(usage(format!(
+            "the tensors do not fit the architecture; nothing was written{}",
+            matched.describe_problems()
+        )));
+    }
+    let out = read(store, mappings)?;
+    for mapping in mappings {
+        let tensor = out.tensors.get(&mapping.ours);
+        if tensor.is_some_and(|t| t.data.iter().any(|v| !v.is_finite())) {
+            return Err(usage(format!(
+                "tensor `{}`: expected finite numbers, found NaN or infinity",
+                mapping.theirs.join(", ")
+            )));
+        }
+    }
+    Ok(out)
+}
+
+/// Reads the numbers of all tensors, converted to our layout, without checking that every tensor of the
+/// file is used.
+///
+/// # Errors
 /// Bad usage naming the tensor that cannot be read.
 pub fn read(store: &mut Store, mappings: &[TensorMapping]) -> anyhow::Result<Tensors> {
     let mut out = Tensors::default();

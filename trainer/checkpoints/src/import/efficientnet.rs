@@ -207,22 +207,7 @@ fn choices(
 /// Bad usage: tensors that do not fit (all of them named), numbers that cannot be read or are not
 /// finite.
 pub fn tensors(store: &mut Store, plan: &Plan) -> anyhow::Result<Imported> {
-    if !plan.matched.is_complete() {
-        return Err(usage(format!(
-            "the tensors do not fit the architecture; nothing was written{}",
-            plan.matched.describe_problems()
-        )));
-    }
-    let mut found = convert::read(store, &plan.mappings)?;
-    for mapping in &plan.mappings {
-        let tensor = found.tensors.get(&mapping.ours);
-        if tensor.is_some_and(|t| t.data.iter().any(|v| !v.is_finite())) {
-            return Err(usage(format!(
-                "tensor `{}`: expected finite numbers, found NaN or infinity",
-                mapping.theirs.join(", ")
-            )));
-        }
-    }
+    let mut found = convert::read_fitting(store, &plan.matched, &plan.mappings)?;
     let [weight, bias] = CLASSIFIER.map(|(_, ours)| found.tensors.remove(ours));
     let classifier = weight
         .zip(bias)
@@ -245,6 +230,6 @@ pub fn tensors(store: &mut Store, plan: &Plan) -> anyhow::Result<Imported> {
 
 /// Returns the CPU device if the program supports it, so that a seed gives the same numbers on
 /// every machine; otherwise the default device.
-fn seeded_device() -> anyhow::Result<Device> {
+pub(super) fn seeded_device() -> anyhow::Result<Device> {
     Backend::Flex.device().or_else(|_| Backend::Auto.device())
 }

@@ -9,7 +9,7 @@
 //!    [`hugging_face`], [`open_clip`]) or by the model family ([`family`]). [`resolve`] merges them
 //!    with the shapes and the user's [`flags`] and records the origin of each of the [`choices`].
 //!    An image encoder with a classifier takes a separate path, [`efficientnet`], with [`labels`]
-//!    and an initial `projection`.
+//!    and an initial `projection`, and so does an encoder of [`sentence`]s.
 //! 4. [`convert`] converts tensor by tensor with the tables of [`crate::layout`]; [`pipeline`]
 //!    combines the steps. An import either succeeds completely or writes nothing.
 
@@ -29,6 +29,7 @@ pub mod pipeline;
 pub mod preprocessing;
 mod projection;
 pub mod resolve;
+pub mod sentence;
 mod sidecars;
 pub mod source;
 pub mod stated_config;

@@ -123,8 +123,8 @@ pub fn plan(
     let layout = Layout::of(store.names()).ok_or_else(|| {
         let names: Vec<&str> = store.names().take(5).collect();
         usage(format!(
-            "{}: expected tensors named as in transformers' CLIP, open_clip, the MERU family or \
-             EfficientNet-Lite, found {}",
+            "{}: expected tensors named as in transformers' CLIP, open_clip, the MERU family, \
+             EfficientNet-Lite or BERT, found {}",
             files.label,
             if names.is_empty() {
                 "none".into()
@@ -213,14 +213,9 @@ fn plan_published(
 /// Bad usage: tensors that do not fit (all of them named), numbers that cannot be read or are not
 /// finite.
 pub fn tensors(store: &mut Store, plan: &Plan) -> anyhow::Result<Tensors> {
-    if !plan.matched.is_complete() {
-        return Err(usage(format!(
-            "the tensors do not fit the architecture; nothing was written{}",
-            plan.matched.describe_problems()
-        )));
-    }
     let config = &plan.card.config;
-    let mut out = convert::read(store, &plan.layout.mappings(config))?;
+    let mappings = plan.layout.mappings(config);
+    let mut out = convert::read_fitting(store, &plan.matched, &mappings)?;
     for (name, values) in [
         ("pixel_mean", config.pixel_mean),
         ("pixel_std", config.pixel_std),
@@ -231,16 +226,6 @@ pub fn tensors(store: &mut Store, plan: &Plan) -> anyhow::Result<Tensors> {
             data: values.to_vec(),
         };
         out.tensors.insert(name.into(), constant);
-    }
-    for (name, tensor) in &out.tensors {
-        if tensor.data.iter().any(|v| !v.is_finite()) {
-            let mappings = plan.layout.mappings(config);
-            let mapping = mappings.iter().find(|mapping| mapping.ours == *name);
-            let theirs = mapping.map_or_else(|| name.clone(), |mapping| mapping.theirs.join(", "));
-            return Err(usage(format!(
-                "tensor `{theirs}`: expected finite numbers, found NaN or infinity"
-            )));
-        }
     }
     Ok(out)
 }

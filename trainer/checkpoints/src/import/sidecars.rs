@@ -41,7 +41,7 @@ pub(super) fn read_stated(
         },
         Layout::Meru => Ok(family::meru(measured)),
         // Its shapes determine everything, see `efficientnet`.
-        Layout::EfficientnetLite => Ok(StatedConfig::default()),
+        Layout::EfficientnetLite | Layout::Bert => Ok(StatedConfig::default()),
     }
 }
 

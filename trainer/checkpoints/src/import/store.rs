@@ -81,8 +81,9 @@ fn first_bytes(path: &Path) -> anyhow::Result<Vec<u8>> {
 /// Returns a name as the layouts use it, without the prefixes of wrappers.
 fn plain_name(name: &str) -> &str {
     let name = name.strip_prefix("module.").unwrap_or(name);
-    // open_clip stores the text encoder of a custom model below `text.`.
-    name.strip_prefix("text.").unwrap_or(name)
+    // open_clip stores the text encoder of a custom model below `text.`, transformers BERT below `bert.`.
+    let text = name.strip_prefix("text.").or(name.strip_prefix("bert."));
+    text.unwrap_or(name)
 }
 
 impl Store {

@@ -11,6 +11,8 @@ pub(super) enum Style {
     Clip,
     /// `transformers`: separate queries, keys and values.
     HuggingFace,
+    /// BERT, whose norms come after the sums.
+    Bert,
 }
 
 impl Style {
@@ -66,6 +68,28 @@ impl Style {
                 &["mlp.fc1.bias"],
                 &["mlp.fc2.weight"],
                 &["mlp.fc2.bias"],
+            ],
+            Self::Bert => [
+                &["attention.output.LayerNorm.weight"],
+                &["attention.output.LayerNorm.bias"],
+                &[
+                    "attention.self.query.weight",
+                    "attention.self.key.weight",
+                    "attention.self.value.weight",
+                ],
+                &[
+                    "attention.self.query.bias",
+                    "attention.self.key.bias",
+                    "attention.self.value.bias",
+                ],
+                &["attention.output.dense.weight"],
+                &["attention.output.dense.bias"],
+                &["output.LayerNorm.weight"],
+                &["output.LayerNorm.bias"],
+                &["intermediate.dense.weight"],
+                &["intermediate.dense.bias"],
+                &["output.dense.weight"],
+                &["output.dense.bias"],
             ],
         }
     }

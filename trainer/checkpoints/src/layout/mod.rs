@@ -3,6 +3,7 @@
 //! A [`TensorMapping`] says which tensors of a published file make one of ours. Import and export use the
 //! same table, so a round trip gives the same bits. Notation 7.1 to 7.3 list the names.
 
+mod bert;
 mod blocks;
 mod convert;
 mod efficientnet;
@@ -14,6 +15,7 @@ mod tensor_mapping;
 
 use espalier_core::model::{DualConfig, LiftKind};
 
+pub use bert::{POSITIONS, SEGMENTS};
 pub use convert::{export_tensors, import_tensor};
 pub use efficientnet::{CLASSIFIER, classifier};
 pub use name::Layout;
@@ -22,17 +24,20 @@ pub use tensor_mapping::{TensorMapping, Transform};
 
 impl Layout {
     /// Returns every tensor of a model with this configuration; for EfficientNet-Lite those of the
-    /// image encoder, because its files have no text encoder.
+    /// image encoder and for BERT those of the text encoder, because such files have no more.
     #[must_use]
     pub fn mappings(self, config: &DualConfig) -> Vec<TensorMapping> {
-        if self == Self::EfficientnetLite {
-            return efficientnet::mappings(config);
+        match self {
+            Self::EfficientnetLite => efficientnet::mappings(config),
+            Self::Bert => bert::mappings(config),
+            _ => {
+                let mut mappings = table::mappings(self, config);
+                if self == Self::Meru {
+                    mappings.extend(meru::scalars(config.lift));
+                }
+                mappings
+            }
         }
-        let mut mappings = table::mappings(self, config);
-        if self == Self::Meru {
-            mappings.extend(meru::scalars(config.lift));
-        }
-        mappings
     }
 
     /// Returns the scalars that files of this layout contain although the model does not use them;

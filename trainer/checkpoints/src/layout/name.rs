@@ -16,6 +16,8 @@ pub enum Layout {
     Meru,
     /// EfficientNet-Lite: an image encoder with a classifier, no text encoder.
     EfficientnetLite,
+    /// BERT's family: a text encoder alone.
+    Bert,
 }
 
 impl Layout {
@@ -34,6 +36,8 @@ impl Layout {
                 Some(Self::Meru)
             } else if name == "_conv_stem.weight" {
                 Some(Self::EfficientnetLite)
+            } else if name == "embeddings.word_embeddings.weight" {
+                Some(Self::Bert)
             } else {
                 None
             }
@@ -48,6 +52,7 @@ impl Layout {
             Self::OpenClip => "open_clip",
             Self::Meru => "MERU family",
             Self::EfficientnetLite => "EfficientNet-Lite",
+            Self::Bert => "BERT",
         }
     }
 
@@ -57,7 +62,7 @@ impl Layout {
         match self {
             Self::HuggingFace => "transformers",
             Self::OpenClip => "open_clip",
-            Self::Meru | Self::EfficientnetLite => "espalier",
+            Self::Meru | Self::EfficientnetLite | Self::Bert => "espalier",
         }
     }
 
@@ -77,6 +82,8 @@ impl Layout {
             Self::Meru => name == MASK,
             // Number of batches in the running statistics.
             Self::EfficientnetLite => name.ends_with(".num_batches_tracked"),
+            // Layers for the tasks of BERT's own training.
+            Self::Bert => name == "embeddings.position_ids" || name.starts_with("pooler."),
         }
     }
 }

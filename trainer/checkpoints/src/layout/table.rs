@@ -127,7 +127,7 @@ pub(super) fn stacks(layout: Layout) -> [BlockStack; 2] {
             stack("transformer.resblocks", Style::Clip),
         ],
         // EfficientNet-Lite has no transformer, so these names match nothing in its files.
-        Layout::Meru | Layout::EfficientnetLite => [VISUAL, TEXTUAL],
+        Layout::Meru | Layout::EfficientnetLite | Layout::Bert => [VISUAL, TEXTUAL],
     }
 }
 
@@ -138,7 +138,7 @@ impl Row {
             Layout::HuggingFace => self.hugging_face,
             Layout::OpenClip => self.open_clip,
             Layout::Meru => Ours,
-            Layout::EfficientnetLite => Unnamed,
+            Layout::EfficientnetLite | Layout::Bert => Unnamed,
         };
         match name {
             Unnamed => None,

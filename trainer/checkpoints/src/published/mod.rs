@@ -18,6 +18,7 @@ use clap::ValueEnum;
 
 use self::card::CARD;
 pub use self::checkpoint::Checkpoint;
+use espalier_core::model::TextFamily;
 use espalier_io::disk::weights_file::{self, Stored};
 use espalier_io::disk::write::write_atomic;
 use espalier_io::exit::usage;
@@ -56,6 +57,12 @@ pub fn write(
         return Err(usage(
             "--format: expected an image encoder of patches, found one with convolutions, which none \
              of these formats supports; export it as a bundle",
+        ));
+    }
+    if checkpoint.card.config.text.family != TextFamily::Clip {
+        return Err(usage(
+            "--format: expected a text encoder of CLIP's family, found one of BERT's, which none of \
+             these formats supports",
         ));
     }
     let (layout, written) = match format {

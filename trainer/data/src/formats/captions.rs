@@ -24,7 +24,8 @@ pub fn matches(paths: &[PathBuf]) -> bool {
 }
 
 /// Opens images with captions. Each path is a file or folder of [`Captioned`] or names shards; a split is
-/// chosen by `FILE?split=NAME`, otherwise `splits` are read.
+/// chosen by `FILE?split=NAME`, otherwise `splits` are read, and a folder of images that lie elsewhere by
+/// `FILE?images=DIR`.
 ///
 /// # Errors
 /// [`DataError`] that names the file and the problem.
@@ -67,14 +68,18 @@ fn table(path: &Path, splits: Splits<'_>) -> Result<Option<Table>> {
         let found = Captioned::open_if_any(&file, None, splits)?;
         return Ok(found.map(|found| rows(&file, found)));
     };
-    if condition.column != "split" {
-        return Err(DataError::layout(
-            path,
-            "FILE?split=NAME, the only condition for images with captions",
-            format!("`{}={}`", condition.column, condition.value),
-        ));
-    }
-    let found = Captioned::open(&file, None, Splits(&[&condition.value]))?;
+    let value = condition.value.as_str();
+    let found = match condition.column.as_str() {
+        "split" => Captioned::open(&file, None, Splits(&[value]))?,
+        "images" => Captioned::open(&file, Some(Path::new(value)), splits)?,
+        other => {
+            return Err(DataError::layout(
+                path,
+                "FILE?split=NAME or FILE?images=DIR, the only conditions for images with captions",
+                format!("`{other}={value}`"),
+            ));
+        }
+    };
     Ok(Some(rows(&file, found)))
 }
 

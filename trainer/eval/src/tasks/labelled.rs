@@ -148,7 +148,7 @@ pub fn answers(cx: &Context<'_>) -> anyhow::Result<(Answers, Taxonomy)> {
         truth,
         ..
     } = found;
-    let (set, points) = class_points(cx, model, &classes)?;
+    let (set, points) = class_points(cx, model, (&classes.labels, &classes.names))?;
     let queries = pictures.points.select(&evaluated);
     let ranked = top_k(model.space()?, &queries, &points, 5);
     note_unusual(&mut coverage, &classes, &truth, &ranked, &points);
@@ -180,19 +180,19 @@ pub fn answers(cx: &Context<'_>) -> anyhow::Result<(Answers, Taxonomy)> {
 
 /// Returns the points of the classes and the name of their prompts. A bundle is judged with the points
 /// that it stores and the page uses, unless other prompts or names are asked for.
-fn class_points<'a>(
+pub(super) fn class_points<'a>(
     cx: &'a Context<'_>,
     model: &Embedder<'_>,
-    classes: &Classes,
+    (labels, names): (&[String], &[String]),
 ) -> anyhow::Result<(&'a str, Rc<Points>)> {
     let options = &cx.options;
     let as_shipped =
         options.prompts == prompts::AUTO && options.class_names.is_none() && cx.dataset.is_none();
-    if as_shipped && let Some(points) = model.stored_classes(&classes.labels) {
+    if as_shipped && let Some(points) = model.stored_classes(labels) {
         return Ok((prompts::STORED, Rc::new(points)));
     }
     let set = prompts::resolve(&options.prompts, cx.dataset);
-    Ok((set, model.classes(&classes.names, set)?))
+    Ok((set, model.classes(names, set)?))
 }
 
 /// Notes what is unusual about classes and answers.

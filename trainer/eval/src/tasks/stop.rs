@@ -10,11 +10,12 @@ use espalier_data::formats::open;
 use espalier_data::formats::registry::{self, Need};
 use espalier_io::exit::usage;
 
+use super::labelled::class_points;
+use crate::Points;
 use crate::embedded::Embedded;
 use crate::stop::{self, Picture};
 use crate::stop_fit;
 use crate::task::{BenchmarkData, Context, Task, TaskResult, settings};
-use crate::{Points, prompts};
 
 /// Probabilities of paths, and where they stop for known and unknown labels.
 pub struct Stop;
@@ -143,13 +144,16 @@ impl Task for Stop {
                 known.len()
             )));
         }
-        let set = prompts::resolve(&cx.options.prompts, cx.dataset);
         let labels = taxonomy.labelled();
         let names: Vec<String> = labels
             .iter()
             .map(|ix| taxonomy.name(*ix).to_owned())
             .collect();
-        let points = model.classes(&names, set)?;
+        let ids: Vec<String> = labels
+            .iter()
+            .map(|ix| taxonomy.node(*ix).id.clone())
+            .collect();
+        let (set, points) = class_points(cx, model, (&ids, &names))?;
         let (by, metrics) = evaluate(cx, &taxonomy, &points, &known, &unknown)?;
         Ok(TaskResult {
             n: known.len(),

@@ -1,12 +1,14 @@
 //! Data that a bundle is made from and measured on.
 
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use burn::tensor::Device;
-use espalier_checkpoints::averaged;
 use espalier_checkpoints::model_file::{self, Model, ModelCard};
+use espalier_checkpoints::{averaged, classifier_file};
 use espalier_core::caption::CaptionEntry;
+use espalier_core::model::{LiftKind, TextFamily};
 use espalier_core::taxonomy::{Lexicon, Taxonomy};
 use espalier_data::Dataset;
 use espalier_data::formats::open;
@@ -79,6 +81,30 @@ fn probe(args: &ExportArgs, model: &Model) -> anyhow::Result<(Arc<dyn Dataset>, 
     ))
 }
 
+/// Returns the directions of the classes of a checkpoint's classifier by their ids, if the run pulled
+/// texts toward them; the texts reach them nearly.
+///
+/// # Errors
+/// Bad usage: a classifier that does not fit the model.
+pub fn directions(
+    checkpoint: &Path,
+    model: &Model,
+    device: &Device,
+) -> anyhow::Result<BTreeMap<String, Vec<f32>>> {
+    let anchored = run_config(&model.card).is_some_and(|config| config.loss.anchor > 0.0);
+    let is_product = matches!(model.card.config.lift, LiftKind::Product { .. });
+    if !anchored || is_product || classifier_file::bytes(checkpoint)?.is_none() {
+        return Ok(BTreeMap::new());
+    }
+    let classifier = classifier_file::read(checkpoint, device)?;
+    let rows = classifier.directions(&model.encoder.image.visual_proj);
+    let values: Vec<f32> = rows.into_data().iter::<f32>().collect();
+    let rows = values
+        .chunks(model.card.config.d_embed)
+        .map(<[f32]>::to_vec);
+    Ok(classifier.labels.into_iter().zip(rows).collect())
+}
+
 /// A checkpoint and the data for its bundle.
 pub(super) struct Inputs {
     /// The model with its weights in `f32`.
@@ -87,6 +113,8 @@ pub(super) struct Inputs {
     pub(super) taxonomy: Taxonomy,
     /// Captions.
     pub(super) captions: Vec<CaptionEntry>,
+    /// Directions of labels by their ids.
+    directions: BTreeMap<String, Vec<f32>>,
     /// Nouns that name no node.
     nouns: Lexicon,
     /// Labelled images on which the bundle is measured.
@@ -105,6 +133,12 @@ impl Inputs {
             Some(count) => model_file::build(averaged::read(&args.checkpoint, count)?, device)?,
             None => model_file::open(&args.checkpoint, device)?,
         };
+        if model.card.config.text.family != TextFamily::Clip {
+            return Err(usage(
+                "the text encoder is of BERT's family and too large for a page; train a small one with \
+                 this model as model.text_teacher, and export that",
+            ));
+        }
         let taxonomy = taxonomy(args.taxonomy.as_ref(), &model)?;
         let captions = match &args.captions {
             Some(path) => captions::from_file(path, &taxonomy)?,
@@ -116,6 +150,7 @@ impl Inputs {
         };
         let (probe, probe_name) = probe(args, &model)?;
         Ok(Self {
+            directions: directions(&args.checkpoint, &model, device)?,
             model,
             taxonomy,
             captions,
@@ -131,6 +166,7 @@ impl Inputs {
             model: &self.model,
             taxonomy: &self.taxonomy,
             captions: self.captions.clone(),
+            directions: &self.directions,
             nouns: &self.nouns,
             dtype,
             name: name.to_owned(),

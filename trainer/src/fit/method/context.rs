@@ -268,14 +268,23 @@ impl StepContext<'_> {
         terms.plus("nouns_order", options.nouns * options.order, term)
     }
 
-    /// Adds the order of texts by their radii to a loss, where the run uses it; `radius` of points
-    /// `[n, d]` is `[n, 1]`.
-    pub(super) fn with_order(
+    /// Adds the order of texts by their radii, and the variance of the logarithmic radii of the captions
+    /// `[b, d]`, to a loss, where the run uses them; `radius` of points `[n, d]` is `[n, 1]`.
+    pub(super) fn with_radii(
         &self,
         terms: LossTerms,
-        weight: f64,
+        options: &LossConfig,
+        captions: Tensor<2>,
         radius: impl Fn(Tensor<2>) -> Tensor<2>,
     ) -> LossTerms {
+        let terms = if options.caption_radius > 0.0 {
+            let radii = radius(captions);
+            let equal = radii.zeros_like();
+            let term = radial_generality(radii, equal);
+            terms.plus("caption_radius", options.caption_radius, term)
+        } else {
+            terms
+        };
         let Some(texts) = &self.inputs.order else {
             return terms;
         };
@@ -283,7 +292,7 @@ impl StepContext<'_> {
         let [rows, _] = radii.dims();
         let half = |from| radii.clone().narrow(0, from, rows / 2);
         let term = radial_order(half(0), half(rows / 2), ORDER_MARGIN);
-        terms.plus("order", weight, term)
+        terms.plus("order", options.order, term)
     }
 
     /// Returns the chains of the batch.

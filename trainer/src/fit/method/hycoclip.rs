@@ -31,11 +31,12 @@ impl Method for Hycoclip {
         let weights = weights(&self.options, step.entail_ramp);
         let (points, c) = (step.hycoclip_points(), step.curvature());
         let terms = loss::hycoclip(&points, c.clone(), step.contrast(), weights);
+        let captions = points.text.clone();
         let image_points = Tensor::cat(vec![points.image, points.box_image], 0);
         let similarity = |x, y| lorentz::pairwise_dist(x, y, c.clone()).neg();
         let radius = |x| lorentz::dist0(x, c.clone());
         let terms = step.with_labels(terms, &self.options, image_points, similarity);
         let terms = step.with_nouns(terms, &self.options, similarity, Some(&radius));
-        step.with_order(terms, self.options.order, radius)
+        step.with_radii(terms, &self.options, captions, radius)
     }
 }

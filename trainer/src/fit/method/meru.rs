@@ -24,7 +24,7 @@ impl Method for Meru {
         let form = self.options.angles.formula();
         let terms = loss::meru(
             images.clone(),
-            texts,
+            texts.clone(),
             c.clone(),
             step.contrast(),
             weight,
@@ -34,7 +34,7 @@ impl Method for Meru {
         let radius = |x| lorentz::dist0(x, c.clone());
         let terms = step.with_labels(terms, &self.options, images, similarity);
         let terms = step.with_nouns(terms, &self.options, similarity, Some(&radius));
-        step.with_order(terms, self.options.order, radius)
+        step.with_radii(terms, &self.options, texts, radius)
     }
 
     fn chance_level(&self, batch_size: usize) -> Option<(&'static str, f64)> {

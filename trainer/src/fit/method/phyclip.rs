@@ -32,6 +32,7 @@ impl Method for Phyclip {
         let c = lift.curvs.factors();
         let [factors, ..] = c.dims();
         let points = step.hycoclip_points();
+        let captions = points.text.clone();
         let image_points = Tensor::cat(vec![points.image.clone(), points.box_image.clone()], 0);
         let points = HycoclipPoints {
             image: split(points.image, factors),
@@ -50,6 +51,6 @@ impl Method for Phyclip {
         };
         let terms = step.with_labels(terms, &self.options, image_points, similarity);
         let terms = step.with_nouns(terms, &self.options, similarity, Some(&radius));
-        step.with_order(terms, self.options.order, radius)
+        step.with_radii(terms, &self.options, captions, radius)
     }
 }

@@ -14,9 +14,6 @@ use espalier_eval::prompts;
 
 use crate::config::TrainConfig;
 
-/// Number of pairs in a step.
-const PAIRS: usize = 64;
-
 /// Samples pairs of texts.
 pub struct OrderTexts {
     taxonomy: Taxonomy,
@@ -27,6 +24,8 @@ pub struct OrderTexts {
     tokenizer: Arc<Tokenizer>,
     context: usize,
     prompts: Vec<String>,
+    /// Number of pairs in a step.
+    count: usize,
     seed: u64,
 }
 
@@ -62,6 +61,7 @@ impl OrderTexts {
             tokenizer: Arc::clone(tokenizer),
             context: config.model.architecture().text.context,
             prompts: prompts::templates(prompts::SIMPLE)?,
+            count: config.dataset.order_pairs,
             seed: config.train.seed,
             taxonomy,
         }))
@@ -70,7 +70,7 @@ impl OrderTexts {
     /// Adds pairs to a batch; the choice depends only on the seed and the step.
     pub fn apply(&self, batch: &mut Batch, step: u64) {
         let random = &mut Random::new(self.seed, Purpose::Order, step, 0);
-        let pairs: Vec<[String; 2]> = (0..PAIRS).map(|_| self.pair(random)).collect();
+        let pairs: Vec<[String; 2]> = (0..self.count).map(|_| self.pair(random)).collect();
         let side = |at: usize| pairs.iter().map(move |pair| pair[at].clone());
         let texts: Vec<String> = side(0).chain(side(1)).collect();
         batch.order = Some(self.tokenizer.encode_batch(&texts, self.context));

@@ -1,0 +1,55 @@
+//! Tensor names of encoders of sentences of BERT's family: a text encoder alone.
+
+use espalier_core::model::DualConfig;
+
+use super::blocks::{self, BlockStack, Style, TEXTUAL};
+use super::tensor_mapping::{TensorMapping, Transform};
+
+/// The embeddings of the kinds of segments. All our texts are of the first kind, whose row is added to
+/// the positions.
+pub const SEGMENTS: &str = "embeddings.token_type_embeddings.weight";
+/// Our name of the positions.
+pub const POSITIONS: &str = "textual.posit_embed";
+
+const LAYERS: BlockStack = BlockStack {
+    prefix: "encoder.layer",
+    style: Style::Bert,
+};
+
+/// Returns every tensor of the text encoder but [`SEGMENTS`].
+pub(super) fn mappings(config: &DualConfig) -> Vec<TensorMapping> {
+    let text = &config.text;
+    let d = text.d_model;
+    let embeddings = [
+        (
+            "textual.token_embed.weight",
+            "word_embeddings.weight",
+            vec![text.vocab_size, d],
+        ),
+        (
+            POSITIONS,
+            "position_embeddings.weight",
+            vec![text.context, d],
+        ),
+        ("textual.ln_embed.weight", "LayerNorm.weight", vec![d]),
+        ("textual.ln_embed.bias", "LayerNorm.bias", vec![d]),
+    ];
+    let mut out: Vec<_> = embeddings
+        .into_iter()
+        .map(|(ours, theirs, shape)| TensorMapping {
+            ours: ours.to_owned(),
+            their_shape: shape.clone(),
+            shape,
+            theirs: vec![format!("embeddings.{theirs}")],
+            how: Transform::Stacked,
+        })
+        .collect();
+    out.extend(blocks::mappings(
+        TEXTUAL,
+        LAYERS,
+        text.n_layers,
+        d,
+        text.hidden(),
+    ));
+    out
+}

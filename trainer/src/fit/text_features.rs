@@ -1,0 +1,206 @@
+//! Features of texts by encoders that a run does not train: each text is computed once.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::panic::resume_unwind;
+use std::path::Path;
+use std::thread;
+
+use burn::module::Module;
+use burn::tensor::{Device, Tensor, TensorData};
+use espalier_checkpoints::model_file;
+use espalier_core::input::{TokenBatch, Tokenizer};
+use espalier_core::loss::LossTerms;
+use espalier_core::math::normalize;
+use espalier_core::model::{TextEncoder, Tokens};
+use espalier_io::exit::usage;
+
+/// Most texts whose features are kept: 600 MB of features of width 384.
+const MOST_KEPT: usize = 400_000;
+
+/// What a run takes from text encoders that it does not train.
+#[derive(Default)]
+pub struct FixedTexts {
+    /// The layers before the projection, where only the projection is trained.
+    pub layers: Option<TextFeatures>,
+    /// Another model, whose directions of texts are the targets of this one.
+    pub teacher: Option<TextTeacher>,
+}
+
+/// A text encoder in evaluation mode.
+struct FrozenEncoder {
+    encoder: TextEncoder,
+    /// Whether features are projected.
+    projected: bool,
+    device: Device,
+}
+
+/// A text encoder in evaluation mode, and the features that it has computed.
+pub struct TextFeatures {
+    encoder: FrozenEncoder,
+    threads: usize,
+    known: RefCell<HashMap<Vec<u32>, Vec<f32>>>,
+}
+
+impl TextFeatures {
+    /// Keeps the features of an encoder before its projection; `threads` share a batch.
+    #[must_use]
+    pub fn before_projection(encoder: &TextEncoder, device: &Device, threads: usize) -> Self {
+        Self::new(encoder, false, device, threads)
+    }
+
+    fn new(encoder: &TextEncoder, projected: bool, device: &Device, threads: usize) -> Self {
+        Self {
+            encoder: FrozenEncoder {
+                encoder: encoder.valid(),
+                projected,
+                device: device.clone(),
+            },
+            threads: threads.max(1),
+            known: RefCell::default(),
+        }
+    }
+
+    /// Returns the features of texts, which are known by `keys`; `tokens` of a key are the encoder's.
+    ///
+    /// # Shapes
+    /// `[n, d_model]` before the projection, `[n, d_embed]` after it
+    fn rows(&self, keys: &[Vec<u32>], tokens: impl Fn(&[u32]) -> Vec<u32>) -> Tensor<2> {
+        let mut known = self.known.borrow_mut();
+        let mut unknown: Vec<&Vec<u32>> = keys
+            .iter()
+            .filter(|key| !known.contains_key(*key))
+            .collect();
+        unknown.sort_unstable();
+        unknown.dedup();
+        let mut texts: Vec<_> = unknown.into_iter().map(|key| (key, tokens(key))).collect();
+        // Texts of one length are encoded together.
+        texts.sort_by_key(|(_, tokens)| tokens.len());
+        let computed = texts.iter().zip(self.compute(&texts));
+        let fresh: HashMap<&Vec<u32>, Vec<f32>> =
+            computed.map(|((key, _), row)| (*key, row)).collect();
+        let mut values: Vec<f32> = Vec::new();
+        for key in keys {
+            values.extend(
+                known
+                    .get(key)
+                    .or_else(|| fresh.get(key))
+                    .into_iter()
+                    .flatten(),
+            );
+        }
+        let room = MOST_KEPT.saturating_sub(known.len());
+        known.extend(
+            fresh
+                .into_iter()
+                .take(room)
+                .map(|(key, row)| (key.clone(), row)),
+        );
+        let width = values.len() / keys.len().max(1);
+        Tensor::from_data(
+            TensorData::new(values, [keys.len(), width]),
+            &self.encoder.device,
+        )
+    }
+
+    fn compute(&self, texts: &[(&Vec<u32>, Vec<u32>)]) -> Vec<Vec<f32>> {
+        let encoder = &self.encoder;
+        let share = texts.len().div_ceil(self.threads).max(1);
+        thread::scope(|scope| {
+            let running: Vec<_> = texts
+                .chunks(share)
+                .map(|texts| scope.spawn(move || encoder.features(texts)))
+                .collect();
+            let join = |thread: thread::ScopedJoinHandle<'_, Vec<Vec<f32>>>| {
+                thread.join().unwrap_or_else(|panic| resume_unwind(panic))
+            };
+            running.into_iter().flat_map(join).collect()
+        })
+    }
+
+    /// Returns the features of texts of this encoder's own tokens, `[n, d_model]`.
+    pub(super) fn of(&self, tokens: &Tokens) -> Tensor<2> {
+        self.rows(&tokens.texts(), <[u32]>::to_vec)
+    }
+}
+
+impl FrozenEncoder {
+    /// Returns the features of texts, each with its key before its tokens.
+    fn features(&self, texts: &[(&Vec<u32>, Vec<u32>)]) -> Vec<Vec<f32>> {
+        let batch = TokenBatch::padded(texts.iter().map(|(_, tokens)| tokens.as_slice()));
+        let tokens = Tokens::new(&batch, &self.device);
+        let features = match self.projected {
+            true => normalize(self.encoder.forward(&tokens)),
+            false => self.encoder.textual.forward(&tokens),
+        };
+        let [_, width] = features.dims();
+        let values: Vec<f32> = features.into_data().iter::<f32>().collect();
+        values.chunks(width.max(1)).map(<[f32]>::to_vec).collect()
+    }
+}
+
+/// The text encoder of another model with the same image encoder and projection: its directions are
+/// the targets of all texts of a step.
+pub struct TextTeacher {
+    features: TextFeatures,
+    tokenizer: Tokenizer,
+    context: usize,
+    /// Tokenizer of the model in training.
+    student: Tokenizer,
+    weight: f64,
+}
+
+impl TextTeacher {
+    /// Reads the text encoder of a model, for a model in training of embeddings of width `d_embed`.
+    ///
+    /// # Errors
+    /// Bad usage: no model, or one of another width.
+    pub fn read(
+        path: &Path,
+        (student, d_embed): (&Tokenizer, usize),
+        weight: f64,
+        (device, threads): (&Device, usize),
+    ) -> anyhow::Result<Self> {
+        let model = model_file::open(path, device)?;
+        let found = model.card.config.d_embed;
+        if found != d_embed {
+            return Err(usage(format!(
+                "model.text_teacher: expected embeddings of width {d_embed}, those of the model in \
+                 training, found {found} in {}",
+                path.display()
+            )));
+        }
+        Ok(Self {
+            features: TextFeatures::new(&model.encoder.text, true, device, threads),
+            tokenizer: model.tokenizer,
+            context: model.card.config.text.context,
+            student: student.clone(),
+            weight,
+        })
+    }
+
+    /// Adds to a loss how far the directions of texts are from those of the teacher: 1 minus the
+    /// cosine, the mean over all texts. `texts` are tokens and projected features of the model in
+    /// training, `[n, d_embed]`.
+    pub(super) fn with_targets(
+        &self,
+        terms: LossTerms,
+        texts: Vec<(Tokens, Tensor<2>)>,
+    ) -> LossTerms {
+        let (keys, features): (Vec<_>, Vec<_>) = texts
+            .into_iter()
+            .map(|(tokens, features)| (tokens.texts(), features))
+            .unzip();
+        let keys = keys.concat();
+        if keys.is_empty() {
+            return terms;
+        }
+        let tokens = |key: &[u32]| {
+            self.tokenizer
+                .encode(&self.student.decode(key), self.context)
+        };
+        let targets = self.features.rows(&keys, tokens).autodiff();
+        let cosines = (normalize(Tensor::cat(features, 0)) * targets).sum_dim(1);
+        terms.plus("text_teacher", self.weight, (cosines.neg() + 1.0).mean())
+    }
+}
