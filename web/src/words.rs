@@ -150,7 +150,7 @@ pub fn answer_at(result: &CaptionResult, dial: &Dial, level: Option<usize>) -> S
 pub fn also_sentence(result: &CaptionResult) -> Option<String> {
     let rung = told(result);
     let answer = rung.map_or("", |rung| rung.text.as_str());
-    // Where the answer is about people, other words for them would read like more of them.
+    // An answer about people already names them: another word for them would read like more people.
     let is_of_people = rung.is_some_and(|rung| rung.node.is_none());
     let says_again =
         |shown: &Shown| is_of_people && shown.role == Role::Subject && shown.node.is_none();

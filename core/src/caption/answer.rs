@@ -9,7 +9,7 @@ use super::standing::{Standing, standings};
 use crate::geometry::Space;
 use crate::statements::{PERSON, PartIx, Role, Statement};
 
-/// Minimum probability of a subject that is told even if the taxonomy contradicts it.
+/// Probability from which a subject is kept although the taxonomy contradicts it.
 const PLAIN: f64 = 0.8;
 
 /// Caption ladder and taxonomy path of a photo's embedding, with what else the photo shows.

@@ -168,7 +168,8 @@ impl Detectors {
         told
     }
 
-    /// Returns the most specific parts that are told, most certain first. No part excludes a more certain one.
+    /// Returns the most specific parts that reach their threshold, most certain first, without parts that a
+    /// more certain one excludes.
     #[must_use]
     pub fn shown(&self, p: &[f64]) -> Vec<Shown> {
         let words = &self.vocabulary;

@@ -14,7 +14,7 @@ use espalier_trainer::data::{Batch, BatchSpec, BatchStream, Position, Synthetic}
 use espalier_trainer::fit::micro_batch::MicroBatching;
 use espalier_trainer::fit::optimise::{optimizer, with_stable_ids};
 use espalier_trainer::fit::step::{Learner, StepReport};
-use espalier_trainer::fit::text_features::FixedTexts;
+use espalier_trainer::fit::text_features::FrozenTexts;
 use espalier_trainer::model_file::MERGES;
 use espalier_trainer::ranks::Single;
 
@@ -65,7 +65,7 @@ fn step(
         optimizer: optimizer(&defaults.optim).unwrap(),
         method: MethodName::Hycoclip.build(&defaults.loss),
         frozen: None,
-        texts: FixedTexts::default(),
+        texts: FrozenTexts::default(),
         root: TokenBatch::default(),
         device: Device::flex().autodiff(),
         grad_clip_norm: 0.0,

@@ -67,7 +67,7 @@ fn a_taught_name_is_recognised_in_other_photos_and_changes_no_other_answer() {
     let taught = natively_by(&shipped(), &other, &["--extra", &extra]);
     assert_eq!(end(&taught), NAME);
     let last = taught.ladder.last().unwrap();
-    // What the detectors see around it is said of the taught thing, too.
+    // The sentence about the taught thing also tells what the detectors see around it.
     assert_eq!(
         (last.text.as_str(), last.node.as_deref()),
         ("Aunt Emma's barn on grass", Some("taught/aunt emma's barn"))

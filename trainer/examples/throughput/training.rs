@@ -14,7 +14,7 @@ use espalier_trainer::data::{Batch, BrokenCounts, ImageBatch, ImageRows, Picture
 use espalier_trainer::fit::micro_batch::MicroBatching;
 use espalier_trainer::fit::optimise::{optimizer, with_stable_ids};
 use espalier_trainer::fit::step::Learner;
-use espalier_trainer::fit::text_features::FixedTexts;
+use espalier_trainer::fit::text_features::FrozenTexts;
 use espalier_trainer::ranks::Single;
 use serde_json::{Value, json};
 
@@ -138,7 +138,7 @@ fn new_learner(architecture: &DualConfig, pieces: usize) -> anyhow::Result<Learn
         optimizer: optimizer(&defaults.optim)?,
         method: MethodName::Hycoclip.build(&defaults.loss),
         frozen: None,
-        texts: FixedTexts::default(),
+        texts: FrozenTexts::default(),
         root: TokenBatch::default(),
         device,
         grad_clip_norm: defaults.optim.grad_clip_norm,

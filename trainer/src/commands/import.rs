@@ -42,6 +42,9 @@ fn output_file(args: &ImportArgs) -> anyhow::Result<PathBuf> {
     Ok(path)
 }
 
+/// Weight, bias and labels of a classifier.
+type ClassifierParts = (HostTensor, HostTensor, Vec<String>);
+
 /// Result of an import, for the report.
 struct Outcome<'a> {
     layout: Layout,
@@ -143,7 +146,7 @@ impl ImportArgs {
 fn write(
     path: &Path,
     tensors: Tensors,
-    classifier: Option<(HostTensor, HostTensor, Vec<String>)>,
+    classifier: Option<ClassifierParts>,
     card: &ModelCard,
 ) -> anyhow::Result<()> {
     let classifier_path = path.with_file_name(CLASSIFIER);
@@ -162,6 +165,27 @@ fn write(
         None => {}
     }
     pipeline::write(path, tensors, card)
+}
+
+/// Writes the checkpoint of tensors that could be read, and prints the report; with `--json` also of an
+/// import that failed.
+fn finish(
+    args: &ImportArgs,
+    (files, store): (&Files, &Store),
+    outcome: &Outcome<'_>,
+    read: anyhow::Result<(Tensors, Option<ClassifierParts>)>,
+    path: &Path,
+) -> anyhow::Result<()> {
+    if args.json && read.is_err() {
+        line(report(args, files, store, outcome, None))?;
+    }
+    let (tensors, classifier) = read?;
+    write(path, tensors, classifier, outcome.card)?;
+    if args.json {
+        line(report(args, files, store, outcome, Some(path)))
+    } else {
+        print(files, store, outcome, path)
+    }
 }
 
 /// Imports an EfficientNet-Lite file: an image encoder with a classifier.
@@ -187,17 +211,8 @@ fn import_efficientnet(
         choices: &plan.choices,
         matched: &plan.matched,
     };
-    let read = efficientnet::tensors(store, &plan);
-    if args.json && read.is_err() {
-        line(report(args, files, store, &outcome, None))?;
-    }
-    let read = read?;
-    write(path, read.tensors, read.classifier, &plan.card)?;
-    if args.json {
-        line(report(args, files, store, &outcome, Some(path)))
-    } else {
-        print(files, store, &outcome, path)
-    }
+    let read = efficientnet::tensors(store, &plan).map(|read| (read.tensors, read.classifier));
+    finish(args, (files, store), &outcome, read, path)
 }
 
 /// Imports an encoder of sentences beside the image encoder of another checkpoint.
@@ -221,17 +236,9 @@ fn import_sentence_encoder(
         choices: &plan.choices,
         matched: &plan.matched,
     };
-    let read = sentence::tensors(store, &plan);
-    if args.json && read.is_err() {
-        line(report(args, files, store, &outcome, None))?;
-    }
     let classifier = classifier_file::parts(image)?;
-    write(path, read?, classifier, &plan.card)?;
-    if args.json {
-        line(report(args, files, store, &outcome, Some(path)))
-    } else {
-        print(files, store, &outcome, path)
-    }
+    let read = sentence::tensors(store, &plan).map(|tensors| (tensors, classifier));
+    finish(args, (files, store), &outcome, read, path)
 }
 
 /// Imports a checkpoint and prints a report.
@@ -257,14 +264,6 @@ pub fn run(args: &ImportArgs) -> anyhow::Result<()> {
         choices: &plan.choices,
         matched: &plan.matched,
     };
-    let read = tensors(&mut store, &plan);
-    if args.json && read.is_err() {
-        line(report(args, &files, &store, &outcome, None))?;
-    }
-    write(&path, read?, None, &plan.card)?;
-    if args.json {
-        line(report(args, &files, &store, &outcome, Some(&path)))
-    } else {
-        print(&files, &store, &outcome, &path)
-    }
+    let read = tensors(&mut store, &plan).map(|tensors| (tensors, None));
+    finish(args, (&files, &store), &outcome, read, &path)
 }

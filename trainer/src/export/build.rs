@@ -102,7 +102,7 @@ fn embeddings(points: &[Vec<f32>]) -> Tensors {
 }
 
 /// Moves the points of labels to the directions that are known for them, all at one radius, the geometric
-/// mean of theirs: a label nearer to the root than the others is the nearest one of too many photos.
+/// mean of theirs, as `loss.anchor` pulls them to one radius in training.
 fn at_directions(
     points: &mut [Vec<f32>],
     taxonomy: &Taxonomy,

@@ -15,7 +15,7 @@ use super::method::Method;
 use super::micro_batch::MicroBatching;
 use super::source::Source;
 use super::step::{Learner, StepReport};
-use super::text_features::{FixedTexts, TextFeatures, TextTeacher};
+use super::text_features::{FrozenTexts, TextFeatures, TextTeacher};
 use crate::config::{DatasetKind, TrainConfig, Trainable};
 
 /// Number of threads of a deterministic run, over all its processes. It is fixed, so that the result
@@ -175,11 +175,11 @@ impl Run {
     }
 
     /// Returns what the run takes from text encoders that it does not train.
-    fn fixed_texts(
+    fn frozen_texts(
         &self,
         model: &DualEncoder,
         tokenizer: &Tokenizer,
-    ) -> anyhow::Result<FixedTexts> {
+    ) -> anyhow::Result<FrozenTexts> {
         let trainable = self.trainable();
         let device = (&self.device, self.micro_batching().threads);
         let layers = (trainable.text && !trainable.text_layers)
@@ -189,7 +189,7 @@ impl Run {
         let teacher = teacher
             .map(|path| TextTeacher::read(path, student, self.config.loss.text_teacher, device))
             .transpose()?;
-        Ok(FixedTexts { layers, teacher })
+        Ok(FrozenTexts { layers, teacher })
     }
 
     /// Creates the learner that performs the training steps.
@@ -201,7 +201,7 @@ impl Run {
         total: u64,
     ) -> anyhow::Result<Learner> {
         Ok(Learner {
-            texts: self.fixed_texts(&model, tokenizer)?,
+            texts: self.frozen_texts(&model, tokenizer)?,
             root: self.root_tokens(tokenizer, &self.architecture()),
             patches: self.architecture().vision.patches(),
             model,

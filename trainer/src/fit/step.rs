@@ -18,7 +18,7 @@ use super::method::{Method, StepContext};
 use super::micro_batch::MicroBatching;
 use super::optimise::{clip_norm, gradient_norm};
 use super::step_encoders::StepEncoders;
-use super::text_features::FixedTexts;
+use super::text_features::FrozenTexts;
 use crate::config::Trainable;
 
 /// The model, its optimiser and the settings of the training steps.
@@ -32,8 +32,8 @@ pub struct Learner {
     /// Frozen copy of the text encoder from before training, without autodiff, where the method
     /// needs it.
     pub frozen: Option<TextEncoder>,
-    /// What is taken from text encoders that are not trained.
-    pub texts: FixedTexts,
+    /// Text encoders that the run reads but does not train.
+    pub texts: FrozenTexts,
     /// Tokens of the text of the root of chains.
     pub root: TokenBatch,
     /// Device, with autodiff.

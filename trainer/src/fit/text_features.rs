@@ -18,9 +18,9 @@ use espalier_io::exit::usage;
 /// Most texts whose features are kept: 600 MB of features of width 384.
 const MOST_KEPT: usize = 400_000;
 
-/// What a run takes from text encoders that it does not train.
+/// Text encoders that a run reads but does not train.
 #[derive(Default)]
-pub struct FixedTexts {
+pub struct FrozenTexts {
     /// The layers before the projection, where only the projection is trained.
     pub layers: Option<TextFeatures>,
     /// Another model, whose directions of texts are the targets of this one.

@@ -184,7 +184,7 @@ impl PhraseForm {
         let name = |id| find(id).map_or(id, |(t, ix)| t.name(ix));
         let is_informative = find(&verdict.common).is_none_or(|(t, ix)| t.is_nameable(ix));
         let common = is_informative.then(|| name(&verdict.common));
-        // Of what the tree has no name for, such as a woman or a beach, the detectors know more.
+        // The detectors know things that the tree has no name for, such as a woman or a beach.
         let sentences = match verdict.by == PlacedBy::Name || parts.is_empty() {
             true => verdict_sentences(&phrase, &verdict, (name(&verdict.concept), common)),
             false => part_sentences(&parts),

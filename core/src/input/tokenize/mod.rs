@@ -179,7 +179,7 @@ impl Tokenizer {
 
     /// Encodes texts and pads them on the right with id 0 to the longest of the batch. Id 0 is a
     /// real token of CLIP, but no mask is needed: its causal encoder reads nothing after the end id.
-    /// Of word pieces, 0 is the padding.
+    /// With word pieces, id 0 is the padding.
     pub fn encode_batch(&self, texts: &[impl AsRef<str>], context: usize) -> TokenBatch {
         let rows: Vec<Vec<u32>> = texts
             .iter()

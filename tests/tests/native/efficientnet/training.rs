@@ -19,7 +19,7 @@ use espalier_trainer::data::{BatchSpec, BatchStream, Position, Synthetic};
 use espalier_trainer::fit::micro_batch::MicroBatching;
 use espalier_trainer::fit::optimise::{optimizer, with_stable_ids};
 use espalier_trainer::fit::step::Learner;
-use espalier_trainer::fit::text_features::FixedTexts;
+use espalier_trainer::fit::text_features::FrozenTexts;
 use espalier_trainer::model_file::MERGES;
 use espalier_trainer::ranks::{Collective, Single};
 
@@ -133,7 +133,7 @@ fn step_on(
         optimizer: optimizer(&defaults.optim).unwrap(),
         method: MethodName::Meru.build(&defaults.loss),
         frozen: None,
-        texts: FixedTexts::default(),
+        texts: FrozenTexts::default(),
         root: TokenBatch::default(),
         device: Device::flex().autodiff(),
         grad_clip_norm: 0.0,
