@@ -27,10 +27,13 @@ const BOXES: &str = "+boxes";
 /// What to compare, on what, for how long.
 #[derive(Args, Clone, Debug)]
 pub struct Options {
-    /// Shards to train on, as for `trainer fit --dataset grit`
+    /// Kind of the data, as for `trainer fit --dataset`
+    #[arg(long, default_value = "grit")]
+    dataset: String,
+    /// Data to train on
     #[arg(long, num_args = 1.., required = true, value_name = "PATH")]
     data: Vec<PathBuf>,
-    /// Shards to measure on, of other photos
+    /// Data to measure on, of other photos
     #[arg(long, num_args = 1.., required = true, value_name = "PATH")]
     val: Vec<PathBuf>,
     /// Checkpoint that every run starts from, with `{seed}` for its seed; none for random weights
@@ -61,6 +64,9 @@ pub struct Options {
     /// What is measured on `--val`
     #[arg(long, default_value = "zero-shot,hierarchy,retrieval,ordering")]
     tasks: String,
+    /// Split of `--val` to measure on, as for `trainer eval --split`
+    #[arg(long)]
+    split: Option<String>,
     /// A further task and its own data, for example `hyperlex=hyperlex-dev.txt`; may be repeated
     #[arg(long, value_name = "TASK=PATH", value_parser = further_task)]
     also: Vec<(String, PathBuf)>,
@@ -141,7 +147,7 @@ fn fit(root: &Path, options: &Options, method: &str, seed: u64, name: &str) -> C
     fit.args([
         "fit",
         "--dataset",
-        "grit",
+        &options.dataset,
         "--method",
         base_method,
         "--name",
@@ -206,6 +212,7 @@ fn evals(root: &Path, options: &Options, run: &Path) -> Vec<Command> {
         for (flag, value) in [
             ("--taxonomy", &options.taxonomy),
             ("--classes", &options.classes),
+            ("--split", &options.split),
         ] {
             value.iter().for_each(|value| {
                 eval.args([flag, value]);
@@ -241,11 +248,12 @@ fn settings(root: &Path, options: &Options) -> String {
         format!(" -- {}", pairs.join(" "))
     };
     format!(
-        "- Machine: {}\n- Source: {}\n- Command: `cargo xtask study --data … --val … {start}--methods {} \
+        "- Machine: {}\n- Source: {}\n- Command: `cargo xtask study --dataset {} --data … --val … {start}--methods {} \
          --seeds {} --steps {} --batch-size {}{more}`; {} files to train on, {} to measure on\n\
          - Cells: mean ± sample standard deviation over {} seeds\n",
         document::machine(),
         document::source(root, DOCUMENT),
+        options.dataset,
         options.methods.join(","),
         options.seeds,
         options.steps,

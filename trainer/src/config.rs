@@ -154,6 +154,9 @@ pub struct ModelConfig {
     /// of this one.
     #[serde(default)]
     pub text_teacher: Option<PathBuf>,
+    /// Whether all images get the same radius.
+    #[serde(default)]
+    pub equal_image_radii: bool,
     /// Architecture of an imported checkpoint; replaces `preset`.
     pub architecture: Option<DualConfig>,
 }
@@ -163,7 +166,9 @@ impl ModelConfig {
     #[must_use]
     pub fn architecture(&self) -> DualConfig {
         let architecture = self.architecture.clone();
-        architecture.unwrap_or_else(|| self.preset.config())
+        let mut architecture = architecture.unwrap_or_else(|| self.preset.config());
+        architecture.equal_image_radii |= self.equal_image_radii;
+        architecture
     }
 }
 

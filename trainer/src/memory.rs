@@ -3,18 +3,19 @@
 /// Makes the allocator keep freed memory instead of returning it to the system.
 ///
 /// A training step allocates and frees the same tensors again and again. By default glibc requests
-/// each large block from the system and returns it, so every step causes new page faults.
-/// `examples/throughput/main.rs` measures a step with this setting and, with `--give-back`, without it.
-/// On systems without glibc this does nothing.
+/// each large block from the system and returns it, and so does the heap of every thread: every step
+/// causes page faults. `examples/throughput/main.rs` measures a step with this setting and, with
+/// `--give-back`, without it. On systems without glibc this does nothing.
 pub fn keep_freed_blocks() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     {
-        /// Size in bytes above which blocks still come directly from the system.
-        const DIRECT: libc::c_int = 32 << 20;
         #[expect(unsafe_code, reason = "the only way to set the allocator's parameters")]
         // SAFETY: mallopt takes two integers and has no requirement on them.
         unsafe {
-            libc::mallopt(libc::M_MMAP_THRESHOLD, DIRECT);
+            // No block comes directly from the system, and all threads share one heap, which alone is
+            // never given back.
+            libc::mallopt(libc::M_MMAP_MAX, 0);
+            libc::mallopt(libc::M_ARENA_MAX, 1);
             libc::mallopt(libc::M_TRIM_THRESHOLD, libc::c_int::MAX);
         }
     }

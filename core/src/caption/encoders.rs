@@ -126,7 +126,7 @@ impl ImageLoader {
     /// # Errors
     /// A tensor error: weights are missing, unknown, or have another shape.
     pub(super) fn finish(mut self) -> Result<ImagePart> {
-        let lift = PointLift::take(self.config.lift, Modality::Image, &mut self.scalars)?;
+        let lift = PointLift::take(&self.config, Modality::Image, &mut self.scalars)?;
         let encoder = match self.weights {
             ImageWeights::Stored(stored) => {
                 let mut weights = KernelWeights::from(stored);
@@ -213,7 +213,7 @@ impl TextPart {
         mut stored: StoredTensors,
         engine: &Engine,
     ) -> Result<Self> {
-        let lift = PointLift::take(config.lift, Modality::Text, &mut stored)?;
+        let lift = PointLift::take(config, Modality::Text, &mut stored)?;
         stored.tensors.remove(LOGIT_SCALE);
         let encoder = match engine {
             Engine::Kernels => {

@@ -280,6 +280,12 @@ pub struct DualConfig {
     /// Space of the embeddings.
     #[new(value = "LiftKind::Lorentz")]
     pub lift: LiftKind,
+    /// Whether all images get the same radius: their features are scaled to a root mean square of 1
+    /// before the lift. Otherwise an image near the root is the nearest one of too many captions.
+    /// Only in the Lorentz model.
+    #[new(default)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub equal_image_radii: bool,
     /// Mean that the model subtracts from pixels in `[0, 1]`.
     #[new(value = "[0.485, 0.456, 0.406]")]
     pub pixel_mean: [f32; 3],

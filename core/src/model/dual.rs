@@ -114,7 +114,7 @@ impl DualConfig {
         DualEncoder {
             image: self.init_image(device),
             text: self.init_text(device),
-            lift: self.lift.init(self.d_embed, device),
+            lift: self.init_lift(device),
             logit_scale: LogScalarConfig::logit_scale().init(device),
         }
     }

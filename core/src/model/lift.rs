@@ -3,7 +3,7 @@
 use burn::module::Module;
 use burn::tensor::{Device, Tensor};
 
-use super::config::LiftKind;
+use super::config::{DualConfig, LiftKind};
 use crate::geometry::{Curvature, LogScalar, LogScalarConfig, lorentz, product};
 use crate::math::normalize;
 
@@ -16,6 +16,8 @@ pub struct LorentzLift {
     pub visual_alpha: LogScalar,
     /// Scale of text features.
     pub textual_alpha: LogScalar,
+    /// Whether image features are scaled to a root mean square of 1 first.
+    pub equal_image_radii: bool,
 }
 
 /// Scales and curvatures of a product of Lorentz factors (notation 1.6); one of each per factor.
@@ -41,20 +43,22 @@ pub enum Lift {
     Product(ProductLift),
 }
 
-impl LiftKind {
-    /// Builds the lift for embeddings of width `d_embed` on a device.
-    pub fn init(self, d_embed: usize, device: &Device) -> Lift {
-        match self {
-            Self::Sphere => Lift::Sphere(1.0),
-            Self::Lorentz => {
+impl DualConfig {
+    /// Builds the lift on a device.
+    pub fn init_lift(&self, device: &Device) -> Lift {
+        let d_embed = self.d_embed;
+        match self.lift {
+            LiftKind::Sphere => Lift::Sphere(1.0),
+            LiftKind::Lorentz => {
                 let alpha = LogScalarConfig::alpha(d_embed);
                 Lift::Lorentz(LorentzLift {
                     curv: LogScalarConfig::curvature().init(device),
                     visual_alpha: alpha.init(device),
                     textual_alpha: alpha.init(device),
+                    equal_image_radii: self.equal_image_radii,
                 })
             }
-            Self::Product { factors, .. } => {
+            LiftKind::Product { factors, .. } => {
                 let alpha = LogScalarConfig::alpha(d_embed / factors).with_count(factors);
                 let curvature = LogScalarConfig::curvature().with_count(factors);
                 Lift::Product(ProductLift {
@@ -83,7 +87,15 @@ impl Lift {
     pub fn image(&self, features: Tensor<2>) -> Tensor<2> {
         match self {
             Self::Sphere(_) => normalize(features),
-            Self::Lorentz(l) => lorentz::exp_map0(features * l.visual_alpha.row(), l.curv.row()),
+            Self::Lorentz(l) => {
+                let features = if l.equal_image_radii {
+                    let [_, width] = features.dims();
+                    normalize(features) * (width as f64).sqrt()
+                } else {
+                    features
+                };
+                lorentz::exp_map0(features * l.visual_alpha.row(), l.curv.row())
+            }
             Self::Product(p) => lift_factors(features, &p.visual_alphas, &p.curvs),
         }
     }
@@ -110,6 +122,7 @@ impl Lift {
                 curv: l.curv.clamped(),
                 visual_alpha: l.visual_alpha.clamped(),
                 textual_alpha: l.textual_alpha.clamped(),
+                equal_image_radii: l.equal_image_radii,
             }),
             Self::Product(p) => Self::Product(ProductLift {
                 curvs: p.curvs.clamped(),

@@ -2,7 +2,7 @@
 //!
 //! Training lifts tensors; tests compare both.
 
-use super::config::LiftKind;
+use super::config::{DualConfig, LiftKind};
 use crate::error::{CoreError, Result};
 use crate::geometry::{EPS, MAX_TANGENT};
 use crate::weights::{HostTensor, StoredTensors};
@@ -43,6 +43,8 @@ struct Factor {
 pub struct PointLift {
     /// One for each factor of the space; none for the sphere.
     factors: Vec<Factor>,
+    /// Whether features are scaled to a root mean square of 1 first.
+    equal_radii: bool,
 }
 
 impl Factor {
@@ -70,7 +72,11 @@ impl PointLift {
     /// # Errors
     /// [`CoreError::TensorNames`] naming a scalar that is missing, [`CoreError::TensorShape`] for
     /// one with the wrong number of values.
-    pub fn take(kind: LiftKind, modality: Modality, tensors: &mut StoredTensors) -> Result<Self> {
+    pub fn take(
+        config: &DualConfig,
+        modality: Modality,
+        tensors: &mut StoredTensors,
+    ) -> Result<Self> {
         let mut found = NAMES.map(|name| (name, tensors.tensors.remove(name)));
         let mut values = |name: &str, count: usize| {
             let slot = found.iter_mut().find(|(other, _)| *other == name);
@@ -94,7 +100,7 @@ impl PointLift {
             Modality::Image => ("visual_alpha", "visual_alphas"),
             Modality::Text => ("textual_alpha", "textual_alphas"),
         };
-        let (alphas, curvatures): (Vec<f64>, Vec<f64>) = match kind {
+        let (alphas, curvatures): (Vec<f64>, Vec<f64>) = match config.lift {
             LiftKind::Sphere => (Vec::new(), Vec::new()),
             LiftKind::Lorentz => (values(alpha, 1)?, values("curv", 1)?),
             LiftKind::Product { factors, .. } => {
@@ -104,6 +110,7 @@ impl PointLift {
         let factors = alphas.into_iter().zip(curvatures);
         Ok(Self {
             factors: factors.map(|(alpha, c)| Factor { alpha, c }).collect(),
+            equal_radii: config.equal_image_radii && modality == Modality::Image,
         })
     }
 
@@ -116,6 +123,12 @@ impl PointLift {
         if self.factors.is_empty() {
             return normalised(feature);
         }
+        let scaled = self.equal_radii.then(|| {
+            let root = (feature.len() as f32).sqrt();
+            let unit = normalised(feature).into_iter();
+            unit.map(|x| x * root).collect::<Vec<_>>()
+        });
+        let feature = scaled.as_deref().unwrap_or(feature);
         let width = (feature.len() / self.factors.len()).max(1);
         let factors = self.factors.iter().zip(feature.chunks(width));
         factors

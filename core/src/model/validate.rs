@@ -202,6 +202,12 @@ impl DualConfig {
             )?;
         }
         require(
+            !self.equal_image_radii || self.lift == LiftKind::Lorentz,
+            "equal_image_radii",
+            "false, except with the Lorentz model",
+            self.equal_image_radii,
+        )?;
+        require(
             self.pixel_std.iter().all(|s| s.is_finite() && *s > 0.0),
             "pixel_std",
             "three positive numbers",

@@ -197,12 +197,16 @@ fn missing_unknown_and_misshapen_tensors_are_named() {
 fn points_are_those_of_the_lift_of_a_model() {
     let device = Device::flex();
     device.seed(3);
-    for kind in [
-        LiftKind::Sphere,
-        LiftKind::Lorentz,
-        LiftKind::product_of_eights(16),
+    for (kind, equal_image_radii) in [
+        (LiftKind::Sphere, false),
+        (LiftKind::Lorentz, false),
+        (LiftKind::Lorentz, true),
+        (LiftKind::product_of_eights(16), false),
     ] {
-        let lift = kind.init(16, &device).map(&mut Disturb);
+        let mut config = Preset::VitT8_64.config().with_lift(kind);
+        config.d_embed = 16;
+        config.equal_image_radii = equal_image_radii;
+        let lift = config.init_lift(&device).map(&mut Disturb);
         for scale in [1e-9, 1.0, 1e4] {
             let spread = Distribution::Normal(0.0, scale);
             let features = Tensor::<2>::random([3, 16], spread, &device);
@@ -212,7 +216,7 @@ fn points_are_those_of_the_lift_of_a_model() {
                 (Modality::Text, lift.text(features.clone())),
             ] {
                 let mut stored = StoredTensors::from(collect(&lift).unwrap());
-                let lift = PointLift::take(kind, modality, &mut stored).unwrap();
+                let lift = PointLift::take(&config, modality, &mut stored).unwrap();
                 assert!(stored.tensors.is_empty());
                 let found: Vec<f32> = rows.chunks(16).flat_map(|row| lift.apply(row)).collect();
                 close(

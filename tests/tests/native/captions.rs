@@ -11,6 +11,7 @@ use clap::ValueEnum;
 use espalier_tests::models::tiny_path;
 use espalier_tests::trainer;
 use espalier_trainer::config::MethodName;
+use espalier_trainer::eval::stored::Stored;
 use serde_json::{Value, json};
 
 use crate::data::shards::{picture, png, tar_of, write_columns};
@@ -156,6 +157,34 @@ fn captions_can_be_held_at_one_radius() {
 }
 
 #[test]
+fn images_can_be_held_at_one_radius() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = write_karpathy(dir.path(), &images(24), "train");
+    let spread = |equal: &str| {
+        let logs = dir.path().join(equal);
+        let equal = format!("model.equal_image_radii={equal}");
+        let (code, said) = fit(&logs, &file, MethodName::Meru, &[&equal]);
+        assert_eq!(code, Some(0), "{said}");
+        let (run, out) = (logs.join("meru"), logs.join("points.safetensors"));
+        let photos = dir.path().join("images");
+        let [run, photos, out] = [&run, &photos, &out].map(|path| path.to_str().unwrap());
+        let done = trainer(&["embed", "--model", run, "--images", photos, "--out", out]);
+        assert!(done.status.success(), "{done:?}");
+        let points = Stored::open(Path::new(out)).unwrap().points;
+        let length = |point: &[f32]| point.iter().map(|x| x * x).sum::<f32>().sqrt();
+        let lengths: Vec<f32> = points.rows().map(length).collect();
+        let (least, most) = lengths
+            .iter()
+            .fold((f32::MAX, 0_f32), |(least, most), length| {
+                (least.min(*length), most.max(*length))
+            });
+        most / least
+    };
+    let (free, held) = (spread("false"), spread("true"));
+    assert!(held < 1.001 && free > 1.01, "found {free} and {held}");
+}
+
+#[test]
 fn images_may_lie_elsewhere_than_their_index_says() {
     let dir = tempfile::tempdir().unwrap();
     let file = write_karpathy(dir.path(), &images(6), "train");
@@ -260,13 +289,18 @@ fn json_of(args: &[&str]) -> Value {
 
 /// Returns the result of the task `retrieval`.
 fn retrieval(data: &[&str]) -> Value {
+    measured("retrieval", data)
+}
+
+/// Returns the result of a task with the small model.
+fn measured(task: &str, data: &[&str]) -> Value {
     let model = concat!(env!("CARGO_MANIFEST_DIR"), "/../static/models/tiny");
     let args = [
         "eval",
         "--checkpoint",
         model,
         "--task",
-        "retrieval",
+        task,
         "--json",
         "--data",
     ];
@@ -311,6 +345,29 @@ fn every_form_of_captions_is_the_same_data() {
 }
 
 /// Writes thirty plain images: red ones of dogs on a beach, blue ones of people in the snow.
+#[test]
+fn captions_give_the_chains_of_hierarcaps_by_rule() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut images = images(18);
+    images[5].captions = vec!["nothing in particular".to_owned()];
+    let file = write_karpathy(dir.path(), &images, "test");
+    let data = [file.to_str().unwrap()];
+    let found = measured("hierarcaps", &data);
+    assert_eq!(
+        (&found["n"], &found["classes"]),
+        (&json!(17), &json!(4 * 17)),
+        "{found}"
+    );
+    assert!(found["benchmark"].is_null(), "{found}");
+    let missing = found["ledger"]["missing"].to_string();
+    assert!(
+        missing.contains("no caption with three statements"),
+        "{found}"
+    );
+    let found = measured("ordering", &data);
+    assert_eq!(found["n"], json!(17), "{found}");
+}
+
 fn write_colours(folder: &Path) -> PathBuf {
     let image = |number: usize| {
         let shade = 150 + (number * 3) as u8;

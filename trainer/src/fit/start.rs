@@ -109,7 +109,8 @@ impl Run {
         if loaded.card.config == *architecture {
             return Ok((loaded.encoder, Some(loaded.card)));
         }
-        if loaded.card.config.clone().with_lift(architecture.lift) != *architecture {
+        let same_encoders = loaded.card.config.clone().with_lift(architecture.lift);
+        if same_encoders.with_equal_image_radii(architecture.equal_image_radii) != *architecture {
             return Err(usage(format!(
                 "{}: expected the architecture {:?}, found {:?}",
                 path.display(),

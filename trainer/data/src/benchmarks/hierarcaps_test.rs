@@ -4,10 +4,13 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use espalier_core::statements::Vocabulary;
 use espalier_io::disk::gzip::Unpacked;
 use espalier_io::disk::read;
 
+use crate::formats::captioned::Captioned;
 use crate::formats::picture_index::{PictureIndex, last_number};
+use crate::records::caption_chains;
 use crate::records::coverage::Coverage;
 use crate::records::error::{DataError, Result};
 use crate::records::paths::folder_of;
@@ -119,6 +122,21 @@ impl HierarcapsTest {
         Ok(data)
     }
 
+    /// Makes a chain by rule for each image: of its first caption that mentions enough for three statements.
+    #[must_use]
+    pub fn of_captions(images: Captioned, vocabulary: &Vocabulary) -> Self {
+        let mut data = Self::default();
+        for (name, file, captions) in images.into_images() {
+            let mut chains = captions.iter();
+            let chain = chains.find_map(|caption| caption_chains::positives(vocabulary, caption));
+            match chain {
+                Some(chain) => data.add_chain(chain, file, &name),
+                None => data.miss("no caption with three statements", &name),
+            }
+        }
+        data
+    }
+
     /// Counts an unusable row, with or without its image.
     fn miss(&mut self, cause: &str, name: &str) {
         self.coverage.miss(cause, name);
@@ -148,10 +166,7 @@ impl HierarcapsTest {
         let file = url.rsplit('/').next().unwrap_or_default();
         let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
         let picture = last_number(stem).and_then(|n| pictures.with_number(n));
-        match picture {
-            Some(_) => self.coverage.usable(1),
-            None => self.coverage.miss("picture not there", url),
-        }
+        self.count(picture.is_some(), url);
         let index = picture.map(|path| {
             *picture_index.entry(path.to_owned()).or_insert_with(|| {
                 self.pictures.push(path.to_owned());
@@ -160,6 +175,24 @@ impl HierarcapsTest {
         });
         self.picture_of.push(index);
         self.chains.push(chain);
+    }
+
+    /// Adds the chain of an image that no other chain has.
+    fn add_chain(&mut self, chain: Vec<String>, picture: Option<PathBuf>, name: &str) {
+        self.rows.usable(1);
+        self.count(picture.is_some(), name);
+        self.picture_of.push(picture.map(|path| {
+            self.pictures.push(path);
+            self.pictures.len() - 1
+        }));
+        self.chains.push(chain);
+    }
+
+    fn count(&mut self, has_picture: bool, name: &str) {
+        match has_picture {
+            true => self.coverage.usable(1),
+            false => self.coverage.miss("picture not there", name),
+        }
     }
 }
 
@@ -191,6 +224,32 @@ mod tests {
         );
         assert_eq!(data.coverage.odd.len(), 1);
         assert_eq!((data.coverage.expected, data.coverage.found), (4, 2));
+    }
+
+    #[test]
+    fn captions_that_say_enough_give_chains() {
+        let vocabulary = Vocabulary::everyday().unwrap();
+        let images = Captioned {
+            names: vec!["a.jpg".into(), "b.jpg".into(), "c.jpg".into()],
+            files: vec![Some("a.jpg".into()), Some("b.jpg".into()), None],
+            captions: vec![
+                "something blue".into(),
+                "A dog running on the beach".into(),
+                "something red".into(),
+                "Two men eating in a kitchen".into(),
+            ],
+            picture_of: vec![0, 0, 1, 2],
+            ..Captioned::default()
+        };
+        let data = HierarcapsTest::of_captions(images, &vocabulary);
+        assert_eq!(data.chains[0][3], "A dog running on the beach");
+        assert_eq!(data.picture_of, [Some(0), None]);
+        assert_eq!(data.pictures, [PathBuf::from("a.jpg")]);
+        let causes: Vec<&str> = data.coverage.missing.keys().map(String::as_str).collect();
+        assert_eq!(
+            causes,
+            ["no caption with three statements", "picture not there"]
+        );
     }
 
     #[test]

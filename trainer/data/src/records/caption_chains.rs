@@ -29,18 +29,12 @@ impl CaptionChains {
     /// negative says something else in the place of one part.
     pub(crate) fn draw(&self, caption: &str, random: &mut Random) -> Option<TextChain> {
         let words = &*self.vocabulary;
-        let growth = words.mentions(caption).statement().growth(words);
-        let last = growth.len().checked_sub(1)?;
-        if growth.len() < STATEMENTS {
-            return None;
-        }
-        let tiers = [growth[0], growth[last.div_ceil(2)], growth[last]];
-        let mut positives: Vec<String> = tiers.iter().map(|tier| tier.text(words)).collect();
-        positives.push(caption.trim().to_owned());
+        let tiers = tiers(words, caption)?;
+        let positives = texts(words, &tiers, caption);
 
         let mut negatives = Vec::with_capacity(positives.len());
         let mut before = Statement::default();
-        for (at, tier) in tiers.into_iter().chain([growth[last]]).enumerate() {
+        for (at, tier) in tiers.into_iter().chain([tiers[STATEMENTS - 1]]).enumerate() {
             let roles = match self.kind {
                 // What this tier adds; the caption adds to all that its statement says.
                 NegativeKind::SameTier if at < STATEMENTS => added(&before, &tier),
@@ -89,6 +83,26 @@ impl CaptionChains {
         let other = *pick(&others, random)?;
         Some(statement.with(*role, Some(other)))
     }
+}
+
+/// Returns the texts of a caption from general to specific, the caption last; `None` if it mentions too little
+/// for three statements.
+#[must_use]
+pub fn positives(vocabulary: &Vocabulary, caption: &str) -> Option<Vec<String>> {
+    let tiers = tiers(vocabulary, caption)?;
+    Some(texts(vocabulary, &tiers, caption))
+}
+
+fn tiers(vocabulary: &Vocabulary, caption: &str) -> Option<[Statement; STATEMENTS]> {
+    let growth = vocabulary.mentions(caption).statement().growth(vocabulary);
+    let last = growth.len().checked_sub(1)?;
+    (growth.len() >= STATEMENTS).then(|| [growth[0], growth[last.div_ceil(2)], growth[last]])
+}
+
+fn texts(vocabulary: &Vocabulary, tiers: &[Statement], caption: &str) -> Vec<String> {
+    let statements = tiers.iter().map(|tier| tier.text(vocabulary));
+    let caption = caption.trim().to_owned();
+    statements.chain([caption]).collect()
 }
 
 fn pick<'a, T>(from: &'a [T], random: &mut Random) -> Option<&'a T> {

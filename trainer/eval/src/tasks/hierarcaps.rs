@@ -1,10 +1,13 @@
 //! HierarCaps: matching an image with texts from general to specific (notation 6.4).
 
+use std::path::Path;
+
 use espalier_core::geometry::Space;
 use espalier_core::input::ResizeMode;
-use espalier_data::HierarcapsTest;
+use espalier_core::statements::Vocabulary;
 use espalier_data::benchmarks::hierarcaps_test::EXPECTED;
 use espalier_data::records::files::Item;
+use espalier_data::{Captioned, HierarcapsTest, Splits};
 use espalier_io::exit::usage;
 
 use crate::matching::{self, Chains, Walk};
@@ -24,6 +27,32 @@ pub fn walk(cx: &Context<'_>, space: &Space) -> anyhow::Result<Walk> {
         steps: cx.options.walk_steps,
         drop_first: cx.options.drop_first,
     })
+}
+
+/// Rule of chains that a file has.
+pub(super) const AS_GIVEN: &str = "as given";
+
+/// Reads the benchmark's CSV, or makes chains of captions; also returns the rule of the chains.
+pub(super) fn chains_of(
+    cx: &Context<'_>,
+    path: &Path,
+) -> anyhow::Result<(HierarcapsTest, &'static str)> {
+    let images = cx.options.images.as_deref();
+    if HierarcapsTest::matches(path) || !Captioned::matches(path) {
+        return Ok((HierarcapsTest::open(path, images)?, AS_GIVEN));
+    }
+    let captioned = Captioned::open(path, images, Splits(&[&cx.options.split]))?;
+    let data = HierarcapsTest::of_captions(captioned, &Vocabulary::everyday()?);
+    if data.chains.is_empty() {
+        return Err(usage(format!(
+            "--data {}: expected captions that mention who, what or where, such as `a man on a beach`, found none",
+            path.display()
+        )));
+    }
+    Ok((
+        data,
+        "statements of the first caption with three, and the caption",
+    ))
 }
 
 impl Task for Hierarcaps {
@@ -49,7 +78,7 @@ impl Task for Hierarcaps {
     }
 
     fn run(&self, cx: &Context<'_>) -> anyhow::Result<TaskResult> {
-        let data = HierarcapsTest::open(cx.path()?, cx.options.images.as_deref())?;
+        let (data, rule) = chains_of(cx, cx.path()?)?;
         let model = cx.model()?;
         let space = model.space()?;
         let walk = walk(cx, space)?;
@@ -86,12 +115,13 @@ impl Task for Hierarcaps {
             of_picture: &of_picture,
         };
         Ok(TaskResult {
-            dataset: Some("hierarcaps".into()),
+            dataset: (rule == AS_GIVEN).then(|| "hierarcaps".into()),
             n: listed.points().len(),
             classes: points.len(),
             coverage: Some(coverage),
             settings: settings([
                 ("resize", cx.resize_name(ResizeMode::CentreCrop)),
+                ("chains", rule.to_owned()),
                 ("radii", value_name(&walk.radii)),
                 ("steps", walk.steps.to_string()),
                 ("drop_first", walk.drop_first.to_string()),

@@ -6,9 +6,10 @@ use espalier_core::taxonomy::NodeIx;
 use espalier_data::formats::open;
 use espalier_data::formats::registry::{self, Need};
 use espalier_data::records::lineage::{Lineages, NegativeKind};
-use espalier_data::{Coverage, Dataset, Hierarcaps, HierarcapsTest};
+use espalier_data::{Captioned, Coverage, Dataset, Hierarcaps, HierarcapsTest};
 use espalier_io::exit::usage;
 
+use super::hierarcaps::{AS_GIVEN, chains_of};
 use crate::task::{BenchmarkData, Context, Task, TaskResult, settings};
 use crate::{embed, ordering};
 
@@ -72,15 +73,19 @@ fn chains(cx: &Context<'_>) -> anyhow::Result<Chains> {
     let as_given = |(chains, coverage)| Chains {
         chains,
         coverage,
-        rule: "as given".to_owned(),
+        rule: AS_GIVEN.to_owned(),
     };
     let is_csv = |name: &str| name.ends_with(".csv") || name.ends_with(".csv.gz");
     let csv = cx.data.iter().all(|p| is_csv(&p.to_string_lossy()));
     if let [path] = cx.data
-        && HierarcapsTest::matches(path)
+        && (HierarcapsTest::matches(path) || path.is_file() && Captioned::matches(path))
     {
-        let data = HierarcapsTest::open(path, cx.options.images.as_deref())?;
-        return Ok(as_given((data.chains, data.rows)));
+        let (data, rule) = chains_of(cx, path)?;
+        return Ok(Chains {
+            chains: data.chains,
+            coverage: data.rows,
+            rule: rule.to_owned(),
+        });
     }
     if csv {
         return rows(&Hierarcaps::open(cx.data, 0)?).map(as_given);
