@@ -139,7 +139,7 @@ impl UiError {
         Self::new(
             Cause::Photo,
             format!("This can't be read as a tree: {reason}."),
-            "Write one name per line and indent what belongs below it, or use CSV with one path per line, or Newick.",
+            "Write one name per line and indent what belongs below it, or use CSV with one path per line, Newick or NEXUS.",
         )
     }
 

@@ -1,11 +1,13 @@
 //! Trees as CSV: one lineage per line, from general to specific, `animal,bird,thrush`.
 //!
 //! The separator is a comma or a semicolon; cells may be quoted. Empty cells at the end are
-//! ignored, so lineages may have different lengths. A header of ranks (`kingdom,…`) is ignored too.
+//! ignored, so lineages may have different lengths. A header of ranks (`kingdom,…`) is ignored too, and so are
+//! the prefixes of ranks of GTDB (`d__Bacteria;p__…`).
 
 use super::lineages::Lineages;
 use super::parse::fail;
 use super::ranks::RANKS;
+use super::taxa;
 use crate::error::Result;
 
 /// Returns the separator if a text is in this format: its first line contains one.
@@ -31,9 +33,41 @@ pub(super) fn read(text: &str, separator: char) -> Result<Lineages> {
         if names.iter().any(String::is_empty) {
             return fail(line, "a cell between two others is empty");
         }
-        lineages.push(line, names.iter().map(String::as_str))?;
+        push(&mut lineages, line, names)?;
     }
     Ok(lineages)
+}
+
+/// Returns whether a line is one of GTDB's: an accession, a tab and a lineage.
+pub(super) fn is_gtdb(line: &str) -> bool {
+    let lineage = line.split_once('\t');
+    lineage.is_some_and(|(_, lineage)| lineage.contains(';') && taxa::has_rank(lineage.trim()))
+}
+
+/// Reads GTDB's lines into lineages; the accessions are left out.
+pub(super) fn read_gtdb(text: &str) -> Result<Lineages> {
+    let mut lineages = Lineages::default();
+    for (line, row) in (1..).zip(text.lines()) {
+        if row.trim().is_empty() {
+            continue;
+        }
+        if !is_gtdb(row) {
+            return fail(
+                line,
+                format!("expected an accession, a tab and a lineage `d__…;p__…`, found `{row}`"),
+            );
+        }
+        let lineage = row.split_once('\t').map_or("", |(_, lineage)| lineage);
+        push(&mut lineages, line, cells(lineage, ';', line)?)?;
+    }
+    Ok(lineages)
+}
+
+/// Adds a lineage without the prefixes of ranks; ranks without a name are left out.
+fn push(lineages: &mut Lineages, line: usize, cells: Vec<String>) -> Result<()> {
+    let names = cells.iter().map(|cell| taxa::without_ranks(cell));
+    let names: Vec<String> = names.filter(|name| !name.is_empty()).collect();
+    lineages.push(line, names.iter().map(String::as_str))
 }
 
 fn cells(row: &str, separator: char, line: usize) -> Result<Vec<String>> {

@@ -1,6 +1,7 @@
 //! Text formats of a taxonomy, detected by their beginning.
 
-use super::{Taxonomy, csv, edges, indented, lineages, newick, parse, ranks};
+use super::sniff::{self, Format};
+use super::{Taxonomy, csv, edges, indented, lineages, newick, nexus, parse, ranks};
 use crate::error::Result;
 
 impl Taxonomy {
@@ -30,26 +31,48 @@ impl Taxonomy {
         Self::from_entries(entries)
     }
 
-    /// Reads a visitor's own tree: a tab-separated format of [`Taxonomy::from_tsv`], indented text,
-    /// CSV with one lineage per line, or Newick.
+    /// Reads a file in any format: edges as [`Taxonomy::from_tsv`], everything else as
+    /// [`Taxonomy::from_text`]. A text without tabs and indented lines whose first line has two words is a list
+    /// of edges.
     ///
     /// # Errors
-    /// As [`Taxonomy::from_tsv`], with the line.
+    /// As [`Taxonomy::from_text`].
+    pub fn from_file(text: &str) -> Result<Self> {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let mut rows = text.lines().filter(|row| !row.trim().is_empty());
+        let is_edges = rows.clone().next().is_some_and(edges::is_edge)
+            && !rows.any(|row| row.starts_with(char::is_whitespace));
+        match is_edges {
+            true => Self::from_tsv(text),
+            false => Self::from_text(text),
+        }
+    }
+
+    /// Reads a tree as people and programs write it: a tab-separated format of [`Taxonomy::from_tsv`],
+    /// indented text, CSV with one lineage per line, lineages of GTDB, Newick, or NEXUS. What it does not
+    /// know is refused by name.
+    ///
+    /// # Errors
+    /// As [`Taxonomy::from_tsv`], with the line; also for text in another format.
     pub fn from_text(text: &str) -> Result<Self> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let first = text.lines().find(|l| !l.trim().is_empty()).unwrap_or("");
-        let is_tsv = first.contains('\t') && !first.starts_with('\t');
-        if is_tsv {
-            return Self::from_tsv(text);
-        }
-        let lineages = if newick::is_newick(text) {
-            newick::read(text)?
-        } else if let Some(separator) = csv::separator(first) {
-            csv::read(text, separator)?
-        } else {
-            indented::read(text)?
+        let format = sniff::format(text)?;
+        let nested = match format {
+            Format::Tabs => return Self::from_tsv(text),
+            Format::Lineages(separator) => {
+                return Self::from_entries(lineages::read(csv::read(text, separator)?)?);
+            }
+            Format::Gtdb => return Self::from_entries(lineages::read(csv::read_gtdb(text)?)?),
+            Format::Indented => {
+                return Self::from_entries(lineages::read(indented::read(text)?)?);
+            }
+            Format::Newick => newick::read(text, 1)?,
+            Format::Nexus => nexus::read(text)?,
         };
-        Self::from_entries(lineages::read(lineages)?)
+        let (tree, count) = nested;
+        let note = (count > 1)
+            .then(|| format!("The text has several trees: this is the first of {count} trees."));
+        Ok(Self::from_entries(tree.entries()?)?.with_note(note))
     }
 }
 

@@ -91,12 +91,14 @@ pub(super) fn read(lineages: Lineages) -> Result<Vec<Entry>> {
     Ok(tree.entries)
 }
 
-/// The nodes that the lineages gave so far.
+/// The nodes read so far.
 #[derive(Default)]
-struct Tree<'a> {
-    entries: Vec<Entry>,
+pub(super) struct Tree<'a> {
+    pub(super) entries: Vec<Entry>,
     places: HashMap<(Option<NodeIx>, &'a str), NodeIx>,
     ids: HashSet<String>,
+    /// How often an id was needed that another node has.
+    repeated: HashMap<String, usize>,
     bytes: usize,
 }
 
@@ -106,16 +108,57 @@ impl<'a> Tree<'a> {
         if let Some(known) = self.places.get(&(parent, name)) {
             return Ok(*known);
         }
-        let above = parent.map(|ix| self.entries[ix.index()].node.id.as_str());
-        let id = id_of(above, name);
-        self.bytes += id.len();
-        check_bytes(line, self.bytes)?;
-        if !self.ids.insert(id.clone()) {
+        let id = self.id(name, parent);
+        if self.ids.contains(&id) {
             return fail(
                 line,
                 format!("two names have the path `{id}`; write one of them without `/` or `|`"),
             );
         }
+        let ix = self.insert(id, name, parent, line)?;
+        self.places.insert((parent, name), ix);
+        Ok(ix)
+    }
+
+    /// Adds a node, whatever the others are called; returns its place.
+    pub(super) fn add_another(
+        &mut self,
+        name: &str,
+        parent: Option<NodeIx>,
+        line: usize,
+    ) -> Result<NodeIx> {
+        let name = name.split_whitespace().collect::<Vec<_>>().join(" ");
+        if names_of(&name).is_empty() {
+            return fail(line, "a name is empty");
+        }
+        let first = self.id(&name, parent);
+        let mut id = first.clone();
+        if self.ids.contains(&id) {
+            let count = self.repeated.entry(first.clone()).or_insert(1);
+            while self.ids.contains(&id) {
+                *count += 1;
+                id = format!("{first} ({count})");
+            }
+        }
+        self.insert(id, &name, parent, line)
+    }
+
+    /// Returns the id of a node that no other one has the path of.
+    fn id(&self, name: &str, parent: Option<NodeIx>) -> String {
+        let above = parent.map(|ix| self.entries[ix.index()].node.id.as_str());
+        id_of(above, name)
+    }
+
+    fn insert(
+        &mut self,
+        id: String,
+        name: &str,
+        parent: Option<NodeIx>,
+        line: usize,
+    ) -> Result<NodeIx> {
+        self.bytes += id.len();
+        check_bytes(line, self.bytes)?;
+        self.ids.insert(id.clone());
         let ix = NodeIx(u32::try_from(self.entries.len()).unwrap_or(u32::MAX));
         let node = Node {
             id,
@@ -127,7 +170,6 @@ impl<'a> Tree<'a> {
         if let Some(parent) = parent {
             self.entries[parent.index()].node.labelled = false;
         }
-        self.places.insert((parent, name), ix);
         Ok(ix)
     }
 }

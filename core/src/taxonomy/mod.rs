@@ -22,11 +22,15 @@ mod lineages;
 pub mod metrics;
 mod nameable;
 mod named;
+mod nested;
 mod newick;
+mod nexus;
 mod node;
 mod parse;
 mod ranks;
 mod rollup;
+mod sniff;
+mod taxa;
 mod tree;
 
 pub use attach::{Attachment, Hypernyms, attach};

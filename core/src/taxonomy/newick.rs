@@ -1,50 +1,13 @@
 //! Trees in Newick format, `((thrush,wren)bird,cat)animal;`, as programs for phylogenies write
 //! them.
 //!
-//! Branch lengths and comments are ignored. In names without quotes, underscores become blanks. An
-//! inner node without a name is named after its first and last leaf.
+//! Branch lengths, support values and comments such as `[&R]` are ignored. In names without quotes,
+//! underscores become blanks; quotes are single or double. Of several trees the first is read.
 
-use super::lineages::Lineages;
+use super::nested::Branch;
 use super::parse::fail;
+use super::taxa;
 use crate::error::Result;
-
-/// A tree being read.
-struct Branch {
-    name: String,
-    line: usize,
-    children: Vec<Branch>,
-}
-
-impl Branch {
-    fn first(&self) -> &str {
-        self.children.first().map_or(&self.name, Self::first)
-    }
-
-    fn last(&self) -> &str {
-        self.children.last().map_or(&self.name, Self::last)
-    }
-
-    fn called(&self) -> String {
-        if self.name.is_empty() && !self.children.is_empty() {
-            format!("{} … {}", self.first(), self.last())
-        } else {
-            self.name.clone()
-        }
-    }
-
-    /// Adds the lineages of its leaves; `above` holds the names above it, and again afterwards.
-    fn lineages(&self, above: &mut Vec<String>, into: &mut Lineages) -> Result<()> {
-        above.push(self.called());
-        if self.children.is_empty() {
-            into.push(self.line, above.iter().map(String::as_str))?;
-        }
-        for child in &self.children {
-            child.lineages(above, into)?;
-        }
-        above.pop();
-        Ok(())
-    }
-}
 
 /// Maximum nesting. A deeper tree is treated as a mistake, so that the recursion cannot overflow
 /// the stack.
@@ -78,6 +41,23 @@ impl Reader<'_> {
         }
     }
 
+    fn tree(&mut self) -> Result<Branch> {
+        let tree = self.branch(0)?;
+        match self.peek() {
+            Some(';') => {
+                self.next();
+            }
+            Some(c) => {
+                return fail(
+                    self.line,
+                    format!("expected `;` at the end of the tree, found `{c}`"),
+                );
+            }
+            None => {}
+        }
+        Ok(tree)
+    }
+
     fn branch(&mut self, depth: usize) -> Result<Branch> {
         if depth > MAX_DEPTH {
             return fail(
@@ -103,10 +83,14 @@ impl Reader<'_> {
         }
         self.peek();
         let line = self.line;
-        let name = self.name()?;
-        if self.peek() == Some(':') {
+        let mut name = self.name()?;
+        while self.peek() == Some(':') {
             self.next();
-            self.name()?;
+            let length = self.name()?;
+            // A name after a support value, `98:Felidae`.
+            if !length.is_empty() && length.parse::<f64>().is_err() {
+                name = format!("{name}:{length}");
+            }
         }
         Ok(Branch {
             name,
@@ -117,15 +101,16 @@ impl Reader<'_> {
 
     fn name(&mut self) -> Result<String> {
         let mut name = String::new();
-        if self.peek() == Some('\'') {
+        if let Some(quote @ ('\'' | '"')) = self.peek() {
             self.next();
             loop {
                 match self.next() {
-                    Some('\'') if self.rest.peek() == Some(&'\'') => {
+                    // A doubled quote is one within the name.
+                    Some(c) if c == quote && self.rest.peek() == Some(&quote) => {
                         self.next();
-                        name.push('\'');
+                        name.push(quote);
                     }
-                    Some('\'') => return Ok(name),
+                    Some(c) if c == quote => return Ok(name),
                     Some(c) => name.push(c),
                     None => return fail(self.line, "a quoted name is not closed"),
                 }
@@ -136,33 +121,43 @@ impl Reader<'_> {
                 break;
             }
             self.next();
-            name.push(if c == '_' { ' ' } else { c });
+            name.push(c);
+        }
+        if !taxa::has_rank(&name) {
+            name = name.replace('_', " ");
         }
         Ok(name.split_whitespace().collect::<Vec<_>>().join(" "))
     }
 }
 
-/// Returns whether a text is in this format.
+/// Returns whether a text is in this format: it begins with a bracket, after comments.
 pub(super) fn is_newick(text: &str) -> bool {
-    text.trim_start().starts_with('(')
+    reader(text, 1).peek() == Some('(')
 }
 
-/// Reads the tree into the lineages of its leaves.
-pub(super) fn read(text: &str) -> Result<Lineages> {
-    let mut reader = Reader {
+fn reader(text: &str, line: usize) -> Reader<'_> {
+    Reader {
         rest: text.chars().peekable(),
-        line: 1,
-    };
-    let root = reader.branch(0)?;
-    if let Some(c) = reader.peek().filter(|c| *c != ';') {
-        return fail(
-            reader.line,
-            format!("expected `;` at the end of the tree, found `{c}`"),
-        );
+        line,
     }
-    let mut lineages = Lineages::default();
-    root.lineages(&mut Vec::new(), &mut lineages)?;
-    Ok(lineages)
+}
+
+/// Reads the first tree of a text that begins at a line, and counts the trees.
+pub(super) fn read(text: &str, line: usize) -> Result<(Branch, usize)> {
+    let mut reader = reader(text, line);
+    let first = reader.tree()?;
+    let mut count = 1;
+    while reader.peek() == Some('(') {
+        reader.tree()?;
+        count += 1;
+    }
+    match reader.peek() {
+        Some(c) => fail(
+            reader.line,
+            format!("expected the end of the text after the tree, found `{c}`"),
+        ),
+        None => Ok((first, count)),
+    }
 }
 
 #[cfg(test)]
@@ -195,6 +190,69 @@ mod tests {
     }
 
     #[test]
+    fn two_nodes_of_one_name_stay_two() {
+        let text = "((robin:0.1,wren:0.2)kin:0.3,(cat,dog)kin,(cat)kin)animal;";
+        assert_eq!(
+            ids(text),
+            [
+                "animal",
+                "animal/kin",
+                "animal/kin/robin",
+                "animal/kin/wren",
+                "animal/kin (2)",
+                "animal/kin (2)/cat",
+                "animal/kin (2)/dog",
+                "animal/kin (3)",
+                "animal/kin (3)/cat"
+            ]
+        );
+    }
+
+    #[test]
+    fn support_values_are_no_names_unless_leaves_are_numbers_too() {
+        let names = |text: &str| {
+            let tree = Taxonomy::from_text(text).unwrap();
+            let names = tree.nodes().iter().map(|node| node.names.join("|"));
+            names.collect::<Vec<_>>()
+        };
+        assert_eq!(
+            names("((robin:0.1,wren:0.2)100:0.3,(cat,dog)98.5/100)root;"),
+            [
+                "root",
+                "robin … wren",
+                "robin",
+                "wren",
+                "cat … dog",
+                "cat",
+                "dog"
+            ]
+        );
+        assert_eq!(
+            names("((9606,9598)207598,9593)9604;")[..2],
+            ["9604", "207598"]
+        );
+        assert_eq!(
+            names("((s__Felis_catus:1)'98.0:f__Felidae; g__Felis':2,x)o__Carnivora;"),
+            ["Carnivora", "Felidae|Felis", "Felis catus", "x"]
+        );
+        assert_eq!(names("((a,b)90:Felidae:0.1,c)d;")[1], "Felidae");
+    }
+
+    #[test]
+    fn comments_may_come_first_and_quotes_may_be_double() {
+        let text = "[exported in May]\n[&R] ((\"a \"\"b\"\", c\",wren)bird,cat)animal;";
+        assert_eq!(ids(text)[2], "animal/bird/a \"b\", c");
+    }
+
+    #[test]
+    fn the_first_of_several_trees_is_read_and_the_others_are_counted() {
+        let tree = Taxonomy::from_text("(a,b)c;\n(d,e)f;").unwrap();
+        assert_eq!(tree.nodes().len(), 3);
+        assert!(tree.note().unwrap().contains("first of 2 trees"));
+        assert_eq!(Taxonomy::from_text("(a,b)c;").unwrap().note(), None);
+    }
+
+    #[test]
     fn brackets_may_be_nested_four_hundred_deep() {
         let nested = |depth: usize| {
             let text = format!("{}a{}b;", "(".repeat(depth), ")".repeat(depth));
@@ -211,6 +269,7 @@ mod tests {
         assert!(message("((a,b)").contains("line 1: a bracket is not closed"));
         assert!(message("(a,\n'b").contains("line 2: a quoted name is not closed"));
         assert!(message("(a,b)c d) e;").contains("expected `;`"));
+        assert!(message("(a,b)c; d").contains("expected the end of the text after the tree"));
         assert!(message(&"(".repeat(5_000)).contains("nested deeper"));
         assert!(message("(a,)b;").contains("a name is empty"));
     }

@@ -23,6 +23,7 @@ pub struct Taxonomy {
     ancestors: Vec<Vec<NodeIx>>,
     labelled: Vec<NodeIx>,
     labelled_below: Vec<Vec<NodeIx>>,
+    note: Option<String>,
 }
 
 impl Taxonomy {
@@ -48,7 +49,19 @@ impl Taxonomy {
             ancestors,
             labelled,
             labelled_below,
+            note: None,
         })
+    }
+
+    /// Returns the taxonomy with a remark about how its text was read.
+    pub(super) fn with_note(mut self, note: Option<String>) -> Self {
+        self.note = note;
+        self
+    }
+
+    /// Returns what a reader of the text should know, such as that only the first of several trees was read.
+    pub fn note(&self) -> Option<&str> {
+        self.note.as_deref()
     }
 
     /// Returns the taxonomy with fewer labels: only those that `keep` accepts.

@@ -35,14 +35,15 @@ pub fn OwnTree() -> impl IntoView {
             <summary>"Use your own tree"</summary>
             <div class="fold-body">
                 <p class="note" id="own-tree-help">
-                    "Write one name per line and indent what belongs below it. CSV with one path per line \
-                     and Newick work too. Your tree stays in this browser."
+                    "Write one name per line and indent what belongs below it. CSV with one path per line, \
+                     lineages of GTDB, Newick and NEXUS work too. Your tree stays in this browser."
                 </p>
                 {text_field(form.text)}
                 <div class="node-actions">{send_button(form)} {other_actions(form)}</div>
                 <p class="note" role="status" data-testid="plant-status">
                     {move || {
                         form.progress()
+                            .or_else(|| form.note.get())
                             .or_else(|| {
                                 (!form.is_ready())
                                     .then(|| "Choose a photo or load the model first.".to_owned())
@@ -110,7 +111,7 @@ fn other_actions(form: Form) -> impl IntoView {
             <input
                 class="visually-hidden"
                 type="file"
-                accept=".txt,.csv,.tsv,.nwk,.newick,.tree,text/*"
+                accept=".txt,.csv,.tsv,.nwk,.newick,.tree,.tre,.nex,.nexus,text/*"
                 on:change=move |event| form.read_file(&event)
             />
             <span>"Open a file"</span>
@@ -136,6 +137,8 @@ struct Form {
     /// Progress while the tree is read, as done and total.
     busy: RwSignal<Option<(u64, u64)>>,
     error: RwSignal<Option<UiError>>,
+    /// What to know about how the text was read.
+    note: RwSignal<Option<String>>,
 }
 
 impl Form {
@@ -146,6 +149,7 @@ impl Form {
             text: RwSignal::new(stored(KEY).unwrap_or_default()),
             busy: RwSignal::new(None),
             error: RwSignal::new(None),
+            note: RwSignal::new(None),
         }
     }
 
@@ -174,6 +178,7 @@ impl Form {
         let controller = self.workspace.controller;
         let text = self.text.get_untracked();
         self.error.set(None);
+        self.note.set(None);
         self.busy.set(Some((0, 0)));
         spawn_local(async move {
             let report = Rc::new(move |loaded, total| self.busy.set(Some((loaded, total))));
@@ -181,7 +186,10 @@ impl Form {
             let answer = controller.ask(query, None, report).await;
             self.busy.set(None);
             match answer.and_then(tree_of) {
-                Ok(tree) => self.show(&text, tree),
+                Ok((tree, note)) => {
+                    self.note.set(note);
+                    self.show(&text, tree);
+                }
                 Err(failed) => self.error.set(Some(failed)),
             }
         });
@@ -228,11 +236,12 @@ impl Form {
 }
 
 /// Parses the engine's answer to [`Query::EmbedTree`].
-fn tree_of(answer: QueryAnswer) -> Result<Taxonomy, UiError> {
+fn tree_of(answer: QueryAnswer) -> Result<(Taxonomy, Option<String>), UiError> {
     match answer {
-        QueryAnswer::TreeEmbedded { tsv } => {
-            Taxonomy::from_tsv(&tsv).map_err(|e| UiError::from(&e))
-        }
+        QueryAnswer::TreeEmbedded { tsv, note } => match Taxonomy::from_tsv(&tsv) {
+            Ok(tree) => Ok((tree, note)),
+            Err(error) => Err(UiError::from(&error)),
+        },
         _ => Err(UiError::version_mismatch(
             "the answer does not fit the query",
         )),

@@ -317,6 +317,7 @@ impl QueryHandler {
         mut report: impl FnMut(u64, u64),
     ) -> Result<QueryAnswer, UiError> {
         let taxonomy = VisitorTree::parse(text)?;
+        let note = taxonomy.note().map(str::to_owned);
         // The levels are calibrated for the depths of the bundle's own tree.
         let calibration = Calibration {
             levels: Vec::new(),
@@ -328,7 +329,7 @@ impl QueryHandler {
         let tsv = tree.classifier().taxonomy().to_tsv();
         self.visitor_tree = Some(tree);
         self.disks.remove(&TreeSource::Own);
-        Ok(QueryAnswer::TreeEmbedded { tsv })
+        Ok(QueryAnswer::TreeEmbedded { tsv, note })
     }
 
     /// Returns the embeddings of a taxonomy's nodes. In the bundle's taxonomy, a node that is not a

@@ -173,6 +173,8 @@ pub enum QueryAnswer {
     TreeEmbedded {
         /// The tree in the format of a bundle's taxonomy.
         tsv: String,
+        /// What to know about how the text was read.
+        note: Option<String>,
     },
     /// Answer to [`Query::Learn`].
     Learned {

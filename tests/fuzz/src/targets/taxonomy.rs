@@ -13,7 +13,7 @@ pub fn run(input: &[u8]) {
     let Ok(text) = std::str::from_utf8(input) else {
         return;
     };
-    let readers = [Taxonomy::from_tsv, Taxonomy::from_text];
+    let readers = [Taxonomy::from_tsv, Taxonomy::from_text, Taxonomy::from_file];
     for tree in readers.iter().filter_map(|read| read(text).ok()) {
         check(&tree);
         let word = text.lines().next_back().unwrap_or_default();

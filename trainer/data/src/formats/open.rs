@@ -8,6 +8,7 @@ use anyhow::Context;
 use espalier_core::taxonomy::Taxonomy;
 use espalier_io::disk::read;
 use espalier_io::exit::usage;
+use espalier_io::output;
 
 use crate::Dataset;
 use crate::formats::registry::{self, Need};
@@ -58,7 +59,12 @@ pub fn taxonomy(flag: Option<&Path>, data: &[PathBuf]) -> anyhow::Result<Taxonom
             "--taxonomy {path}: expected a file or one of {names}; {e}"
         ))
     })?;
-    Taxonomy::from_tsv(&text).with_context(|| format!("--taxonomy {}", path.display()))
+    let taxonomy = Taxonomy::from_file(&text);
+    let taxonomy = taxonomy.with_context(|| format!("--taxonomy {}", path.display()))?;
+    if let Some(note) = taxonomy.note() {
+        output::note(format_args!("--taxonomy {}: {note}", path.display()));
+    }
+    Ok(taxonomy)
 }
 
 /// Labelled images with the name of their split.

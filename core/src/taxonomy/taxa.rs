@@ -1,0 +1,70 @@
+//! Names of taxa as databases and programs for phylogenies write them.
+
+/// Returns whether a label is a support value: a number, or several separated by `/`, such as `100`, `0.98` and
+/// IQ-TREE's `98.5/100`.
+pub(super) fn is_support(label: &str) -> bool {
+    let is_number = |part: &str| {
+        part.starts_with(|c: char| c.is_ascii_digit() || c == '.') && part.parse::<f64>().is_ok()
+    };
+    label.split('/').all(|part| is_number(part.trim()))
+}
+
+/// Returns the name of a label that may begin with a support value: `98.0:f__Felidae` is `f__Felidae`, and `100`
+/// is no name.
+pub(super) fn without_support(label: &str) -> &str {
+    if is_support(label) {
+        return "";
+    }
+    match label.split_once(':') {
+        Some((support, name)) if is_support(support) => name.trim(),
+        _ => label,
+    }
+}
+
+/// Returns a name without the prefixes of ranks that GTDB, Greengenes and SILVA write: `f__Felidae` is `Felidae`,
+/// and `s__`, a rank without a name, is empty. A node of several ranks, `f__Felidae; g__Felis`, has several names.
+pub(super) fn without_ranks(name: &str) -> String {
+    if !name.split(';').all(|part| has_rank(part.trim())) {
+        return name.to_owned();
+    }
+    let names = name.split(';').map(|part| part.trim()[RANK.len()..].trim());
+    let names: Vec<String> = names
+        .filter(|name| !name.is_empty())
+        .map(|name| name.replace('_', " "))
+        .collect();
+    names.join(" | ")
+}
+
+/// A prefix of a rank.
+const RANK: &str = "d__";
+
+/// Returns whether a name begins with the prefix of a rank, from domain or kingdom to species.
+pub(super) fn has_rank(name: &str) -> bool {
+    let mut chars = name.chars();
+    chars.next().is_some_and(|c| "dkpcofgs".contains(c)) && chars.as_str().starts_with("__")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn support_values_are_no_names() {
+        for label in ["100", "0.98", "98.5/100", "1e-3", ".5"] {
+            assert_eq!(without_support(label), "", "{label}");
+        }
+        for label in ["f__Felidae", "inf", "nan", "7-spot ladybird", "98.0/x"] {
+            assert_eq!(without_support(label), label);
+        }
+        assert_eq!(without_support("98.0:f__Felidae"), "f__Felidae");
+    }
+
+    #[test]
+    fn prefixes_of_ranks_are_no_part_of_a_name() {
+        assert_eq!(without_ranks("f__Felidae; g__Felis"), "Felidae | Felis");
+        assert_eq!(without_ranks("s__Felis_catus"), "Felis catus");
+        assert_eq!(without_ranks("s__"), "");
+        assert_eq!(without_ranks("snow__leopard"), "snow__leopard");
+        assert_eq!(without_ranks("cat; s__Felis"), "cat; s__Felis");
+    }
+}
