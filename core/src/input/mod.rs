@@ -10,7 +10,7 @@ pub mod tokenize;
 
 pub use image::{
     CropOffset, Preprocess, RandomCrop, Resampling, ResizeMode, crop_box, decode, decoded_size,
-    to_planes,
+    is_image, to_planes,
 };
 pub use tokenize::{
     TokenBatch, Tokenizer, TokenizerRules, clean, end_position, merges_prefix, symbols,

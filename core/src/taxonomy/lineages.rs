@@ -1,6 +1,6 @@
 //! Conversion of lineages to one tree; all formats of a visitor's own tree are read as lineages.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use super::node::{Node, NodeIx};
 use super::parse::{Entry, fail, id_of, names_of};
@@ -96,9 +96,10 @@ pub(super) fn read(lineages: Lineages) -> Result<Vec<Entry>> {
 pub(super) struct Tree<'a> {
     pub(super) entries: Vec<Entry>,
     places: HashMap<(Option<NodeIx>, &'a str), NodeIx>,
-    ids: HashSet<String>,
-    /// How often an id was needed that another node has.
-    repeated: HashMap<String, usize>,
+    /// The node of each id.
+    ids: HashMap<String, NodeIx>,
+    /// How many nodes wanted the id of each node.
+    wanted: Vec<u32>,
     bytes: usize,
 }
 
@@ -109,7 +110,7 @@ impl<'a> Tree<'a> {
             return Ok(*known);
         }
         let id = self.id(name, parent);
-        if self.ids.contains(&id) {
+        if self.ids.contains_key(&id) {
             return fail(
                 line,
                 format!("two names have the path `{id}`; write one of them without `/` or `|`"),
@@ -133,11 +134,10 @@ impl<'a> Tree<'a> {
         }
         let first = self.id(&name, parent);
         let mut id = first.clone();
-        if self.ids.contains(&id) {
-            let count = self.repeated.entry(first.clone()).or_insert(1);
-            while self.ids.contains(&id) {
-                *count += 1;
-                id = format!("{first} ({count})");
+        if let Some(other) = self.ids.get(&first).map(|ix| ix.index()) {
+            while self.ids.contains_key(&id) {
+                self.wanted[other] += 1;
+                id = format!("{first} ({})", self.wanted[other]);
             }
         }
         self.insert(id, &name, parent, line)
@@ -158,8 +158,9 @@ impl<'a> Tree<'a> {
     ) -> Result<NodeIx> {
         self.bytes += id.len();
         check_bytes(line, self.bytes)?;
-        self.ids.insert(id.clone());
         let ix = NodeIx(u32::try_from(self.entries.len()).unwrap_or(u32::MAX));
+        self.ids.insert(id.clone(), ix);
+        self.wanted.push(1);
         let node = Node {
             id,
             names: names_of(name),

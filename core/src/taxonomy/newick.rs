@@ -88,7 +88,7 @@ impl Reader<'_> {
             self.next();
             let length = self.name()?;
             // A name after a support value, `98:Felidae`.
-            if !length.is_empty() && length.parse::<f64>().is_err() {
+            if !length.is_empty() && !taxa::is_number(&length) {
                 name = format!("{name}:{length}");
             }
         }

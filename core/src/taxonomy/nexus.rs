@@ -1,7 +1,7 @@
 //! Trees in the NEXUS format, as FigTree, BEAST and MrBayes write them: the first tree of the block `trees`, its
 //! names translated.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use super::nested::Branch;
 use super::newick;
@@ -25,7 +25,7 @@ struct Command<'a> {
 
 /// Reads the first tree, and counts the trees.
 pub(super) fn read(text: &str) -> Result<(Branch, usize)> {
-    let mut names = HashMap::new();
+    let mut names = BTreeMap::new();
     let mut first: Option<Branch> = None;
     let mut count = 0;
     let mut in_trees = false;
@@ -97,8 +97,8 @@ fn command(text: &str, line: usize) -> Option<Command<'_>> {
 }
 
 /// Returns the names of a `translate` command: entries `1 Felis_catus`, separated by commas.
-fn translation(list: &str) -> HashMap<String, String> {
-    let mut names = HashMap::new();
+fn translation(list: &str) -> BTreeMap<String, String> {
+    let mut names = BTreeMap::new();
     let (mut start, mut quoted) = (0, false);
     for (at, c) in list.char_indices().chain([(list.len(), ',')]) {
         match c {
@@ -115,7 +115,7 @@ fn translation(list: &str) -> HashMap<String, String> {
     names
 }
 
-fn translate(branch: &mut Branch, names: &HashMap<String, String>) {
+fn translate(branch: &mut Branch, names: &BTreeMap<String, String>) {
     if let Some(name) = names.get(&branch.name) {
         branch.name = match name
             .strip_prefix('\'')

@@ -60,9 +60,7 @@ fn foreign(text: &str, first: &str) -> Option<(usize, &'static str, &'static str
             .map(|cell| cell.trim().trim_matches('"'));
         cells.any(|cell| cell.eq_ignore_ascii_case(name))
     };
-    if let Some((line, _)) =
-        line_of(&|row| row.contains(|c: char| c.is_control() && c != '\t' && c != '\r'))
-    {
+    if let Some((line, _)) = line_of(&|row| row.contains(|c: char| c < '\t')) {
         return Some((line, "binary data", "choose a text file"));
     }
     if start.starts_with("version https://git-lfs") {

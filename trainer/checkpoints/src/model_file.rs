@@ -126,6 +126,8 @@ pub struct Model {
     pub calibration: Option<Calibration>,
     /// Nouns that name no node of the taxonomy; only in bundles that have them.
     pub lexicon: Lexicon,
+    /// Taxonomy of the labels; only in bundles.
+    pub taxonomy: Option<Taxonomy>,
     /// Stored points of the labels by their ids, as the page uses them; only in bundles.
     pub label_points: BTreeMap<String, Vec<f32>>,
 }
@@ -282,6 +284,7 @@ pub fn build(
         preprocess,
         calibration: None,
         lexicon: Lexicon::default(),
+        taxonomy: None,
         label_points: BTreeMap::new(),
     })
 }
@@ -297,8 +300,11 @@ fn open_bundle(path: &Path, device: &Device) -> anyhow::Result<Model> {
 }
 
 /// Reads the points of the labels that a bundle stores.
-fn label_points(width: usize, bundle: &BundleFiles) -> anyhow::Result<BTreeMap<String, Vec<f32>>> {
-    let taxonomy = Taxonomy::from_tsv(bundle.text(files::TAXONOMY)?)?;
+fn label_points(
+    width: usize,
+    bundle: &BundleFiles,
+    taxonomy: &Taxonomy,
+) -> anyhow::Result<BTreeMap<String, Vec<f32>>> {
     let tensors = bundle.tensors(files::LABEL_EMBEDDINGS)?;
     let labels = taxonomy.labelled();
     let expected = [labels.len(), width];
@@ -372,9 +378,11 @@ pub fn from_bundle(
         .tokenizer(bundle.text(files::VOCABULARY)?)?;
     let lexicon = lexicon(&manifest, bundle)?;
     let origin = origin_of(&manifest);
-    let label_points = label_points(manifest.model.d_embed, bundle)?;
+    let taxonomy = Taxonomy::from_tsv(bundle.text(files::TAXONOMY)?)?;
+    let label_points = label_points(manifest.model.d_embed, bundle, &taxonomy)?;
     Ok(Model {
         lexicon,
+        taxonomy: Some(taxonomy),
         label_points,
         card: ModelCard {
             step: manifest

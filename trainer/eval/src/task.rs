@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use espalier_core::input::ResizeMode;
+use espalier_core::taxonomy::Taxonomy;
 use espalier_data::Coverage;
+use espalier_data::formats::open;
 use espalier_io::exit::usage;
 
 use super::embedder::Embedder;
@@ -43,6 +45,12 @@ pub trait Task: Sync {
     fn run(&self, cx: &Context<'_>) -> anyhow::Result<TaskResult>;
 }
 
+/// Source of a taxonomy that the judged bundle has.
+pub const FROM_BUNDLE: &str = "the bundle's";
+
+/// Source of the shipped taxonomy, where no other one is given.
+pub const DEFAULT: &str = "default";
+
 /// Input of a task.
 pub struct Context<'a> {
     /// The model; some tasks only need embeddings.
@@ -65,6 +73,31 @@ impl Context<'_> {
     pub fn model(&self) -> anyhow::Result<&Embedder<'_>> {
         self.embedder
             .ok_or_else(|| usage("expected --checkpoint, found none"))
+    }
+
+    /// Returns the taxonomy to judge with, and where it comes from: the one that is asked for, or else the data
+    /// if that is one, or else the one that the bundle has, or else the shipped one. The labels of a benchmark
+    /// in its published form do not come from the bundle's.
+    ///
+    /// # Errors
+    /// As [`open::taxonomy`].
+    pub fn taxonomy(&self, data: &[PathBuf]) -> anyhow::Result<(Taxonomy, &'static str)> {
+        let flag = self.options.taxonomy.as_deref();
+        let carried = self
+            .embedder
+            .and_then(|embedder| embedder.model.taxonomy.as_ref());
+        if let Some(taxonomy) = carried
+            && flag.is_none()
+            && open::taxonomy_file(data).is_none()
+            && self.dataset.is_none()
+        {
+            return Ok((taxonomy.clone(), FROM_BUNDLE));
+        }
+        let source = match flag {
+            Some(_) => "--taxonomy",
+            None => DEFAULT,
+        };
+        Ok((open::taxonomy(flag, data)?, source))
     }
 
     /// Returns the one path of the data.

@@ -26,6 +26,8 @@ pub enum AuditDataset {
     /// Images with captions and no boxes: Karpathy's or COCO's captions JSON, tables, text files beside
     /// images, shards.
     Captions,
+    /// Images with labels: class folders, lists, tars and the published forms of benchmarks.
+    Images,
     /// Coloured shapes generated on the fly; takes no path.
     Synthetic,
 }

@@ -12,6 +12,7 @@ use bench_table::bench_table;
 use espalier_checkpoints::model_file::vocabulary;
 use espalier_data::Needs;
 use espalier_data::formats::captions;
+use espalier_data::formats::registry::{self, Need};
 use espalier_data::records::source::Dataset;
 use espalier_data::tools::audit::audit as read_all;
 use espalier_data::tools::bench::Bench;
@@ -37,6 +38,7 @@ pub fn audit(args: &AuditArgs) -> anyhow::Result<()> {
     let dataset: Arc<dyn Dataset> = match args.dataset {
         AuditDataset::Grit => Arc::new(Grit::open(&args.paths)?),
         AuditDataset::Captions => captions::open(&args.paths, Splits::ALL)?,
+        AuditDataset::Images => registry::open(&args.paths, Need::Labels)?,
         AuditDataset::Synthetic => {
             if let Some(path) = args.paths.first() {
                 return Err(DataError::Setting {

@@ -1,8 +1,7 @@
 //! `trainer embed`.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use burn::tensor::{Device, Tensor, TensorData};
 use espalier_checkpoints::classifier_file;
@@ -11,6 +10,7 @@ use espalier_core::caption::EMBEDDINGS;
 use espalier_core::input::{decode, to_planes};
 use espalier_core::model::Classifier;
 use espalier_core::weights::{HostTensor, Tensors};
+use espalier_data::records::walk;
 use espalier_eval::{embed, shared, stored};
 use espalier_io::disk::read;
 use espalier_io::disk::write::{check_file, write_atomic};
@@ -52,20 +52,6 @@ impl ImageFeature {
     }
 }
 
-/// Lists all files of a folder and of the folders below it, except those that links lead to.
-fn files_below(folder: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        let path = entry.path();
-        if entry.file_type()?.is_dir() {
-            files_below(&path, files)?;
-        } else if path.is_file() {
-            files.push(path);
-        }
-    }
-    Ok(())
-}
-
 fn embed_images(
     model: &Model,
     folder: &Path,
@@ -73,13 +59,16 @@ fn embed_images(
     device: &Device,
     ranks: &dyn Collective,
 ) -> anyhow::Result<Embedded> {
-    let mut files = Vec::new();
-    files_below(folder, &mut files)
+    let found = walk::images_below(folder)
         .map_err(|e| usage(format!("--images {}: {e}", folder.display())))?;
-    files.sort();
+    if ranks.is_root() {
+        for (rule, entries) in &found.left_out {
+            note(format_args!("left out, {}", entries.line(rule)));
+        }
+    }
     let side = model.preprocess.size as usize;
     let (mut names, mut points) = (Vec::new(), Vec::new());
-    for chunk in shared::own_part(ranks, &files).chunks(BATCH) {
+    for chunk in shared::own_part(ranks, &found.files).chunks(BATCH) {
         let mut images = Vec::new();
         for path in chunk {
             let bytes = read::bytes(path).map_err(|e| usage(format!("{}: {e}", path.display())))?;
@@ -87,7 +76,7 @@ fn embed_images(
             match image {
                 Ok(image) => {
                     let name = path.strip_prefix(folder).unwrap_or(path);
-                    names.push(name.to_string_lossy().replace('\\', "/"));
+                    names.push(walk::shown(name).replace(std::path::MAIN_SEPARATOR, "/"));
                     images.push(image);
                 }
                 Err(e) => note(format_args!("skipping {}: {e}", path.display())),

@@ -230,6 +230,9 @@ impl Run {
             batch,
             samples as f64 / of_epoch.max(1) as f64,
         ))?;
+        for (rule, entries) in data.left_out() {
+            report.log(&format!("left out, {}", entries.line(&rule)))?;
+        }
         if self.ranks.world() > 1 {
             report.log(&format!(
                 "{} processes share each step; this is rank {}",

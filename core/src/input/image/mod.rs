@@ -27,3 +27,4 @@ pub use decode::{decode, decode_within, decoded_size};
 pub use planes::to_planes;
 pub use preprocess::{CropOffset, Preprocess, Resampling, ResizeMode};
 pub use raw::{MAX_DECODED_BYTES, MAX_PIXELS, MAX_SIDE};
+pub use sniff::is_image;

@@ -49,6 +49,22 @@ pub(super) fn sniff(bytes: &[u8]) -> Result<Format> {
     )))
 }
 
+/// Returns whether the first bytes of a file are those of an image, also of one in a format that is not read.
+#[must_use]
+pub fn is_image(head: &[u8]) -> bool {
+    let others = [
+        "HEIC",
+        "AVIF",
+        "TIFF",
+        "JPEG XL",
+        "JPEG 2000",
+        "QOI",
+        "a Photoshop",
+    ];
+    let is_other = |name: String| others.iter().any(|other| name.starts_with(other));
+    readable(head).is_some() || unsupported_format(head).is_some_and(is_other)
+}
+
 fn readable(bytes: &[u8]) -> Option<Format> {
     match bytes {
         [0xff, 0xd8, 0xff, ..] => Some(Format::Jpeg),

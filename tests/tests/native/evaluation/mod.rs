@@ -3,6 +3,7 @@
 mod bad_input;
 mod benchmarks;
 mod bundles;
+mod folders;
 mod golden;
 mod labelled;
 mod pictures_and_captions;

@@ -2,7 +2,6 @@
 //! of BioCLIP's evaluation sets (notation 5.6).
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use espalier_io::disk::read;
@@ -12,6 +11,7 @@ use crate::records::error::{DataError, Result};
 use crate::records::fault::{Broken, Cause, Fault};
 use crate::records::picture::Picture;
 use crate::records::source::{Dataset, Record, Records, Unit};
+use crate::records::walk::{self, LeftOut};
 
 /// This format.
 pub const FORMAT: Format = Format {
@@ -22,17 +22,25 @@ pub const FORMAT: Format = Format {
     open: |paths| open_all(paths, Folders::open),
 };
 
-/// Extensions of image files.
-const PICTURES: [&str; 7] = ["jpg", "jpeg", "png", "webp", "bmp", "gif", "tif"];
-
 /// Number of ranks in the name of a lineage folder, after its number.
 const RANKS: usize = 7;
+
+/// Files that are looked at to tell whether a folder has images.
+const LOOKED_AT: usize = 100;
+
+/// Rule for files beside the folders of classes.
+const LOOSE: &str = "file beside the folders of classes";
+/// Rule for files in folders within a class.
+const DEEPER: &str = "file in a folder within a class";
+/// Rule for folders without images.
+const EMPTY: &str = "folder without images";
 
 /// A folder of class folders.
 pub struct Folders {
     names: Vec<String>,
     classes: Vec<Class>,
     units: Vec<Unit>,
+    left_out: LeftOut,
 }
 
 struct Class {
@@ -55,37 +63,23 @@ fn label(name: &str) -> String {
     name.to_owned()
 }
 
-pub(crate) fn is_picture(path: &Path) -> bool {
-    let extension = path
-        .extension()
-        .and_then(|e| e.to_str())
-        .unwrap_or_default();
-    PICTURES
-        .iter()
-        .any(|known| extension.eq_ignore_ascii_case(known))
-}
-
-fn sorted_entries(folder: &Path) -> Result<Vec<PathBuf>> {
-    let entries = fs::read_dir(folder).map_err(DataError::io(folder))?;
-    let mut paths: Vec<PathBuf> = entries
-        .map(|entry| entry.map(|e| e.path()))
-        .collect::<std::io::Result<_>>()
-        .map_err(DataError::io(folder))?;
-    paths.sort();
-    Ok(paths)
-}
-
 impl Folders {
     /// Returns whether a folder holds class folders rather than shards.
     #[must_use]
     pub fn matches(path: &Path) -> bool {
-        let Ok(entries) = sorted_entries(path) else {
+        let Ok(found) = walk::entries(path) else {
             return false;
         };
-        let mut folders = entries.iter().filter(|p| p.is_dir());
-        folders.any(|folder| {
-            sorted_entries(folder).is_ok_and(|files| files.iter().any(|f| is_picture(f)))
-        })
+        let has_images = |folder: &PathBuf| {
+            let files = walk::entries(folder).map(|found| found.files);
+            files.is_ok_and(|files| {
+                files
+                    .iter()
+                    .take(LOOKED_AT)
+                    .any(|file| walk::is_picture(file))
+            })
+        };
+        found.folders.iter().any(has_images)
     }
 
     /// Opens folders of class folders. Only lists file names.
@@ -94,16 +88,28 @@ impl Folders {
     /// If a folder cannot be read or there are no images.
     pub fn open(paths: &[PathBuf]) -> Result<Self> {
         let mut classes: BTreeMap<PathBuf, Class> = BTreeMap::new();
+        let mut left_out = LeftOut::new();
         for path in paths {
-            for folder in sorted_entries(path)?.into_iter().filter(|p| p.is_dir()) {
-                let pictures: Vec<PathBuf> = sorted_entries(&folder)?
-                    .into_iter()
-                    .filter(|p| is_picture(p))
-                    .collect();
-                let name = folder.file_name().unwrap_or_default().to_string_lossy();
-                let label = label(&name);
-                if !pictures.is_empty() {
-                    classes.insert(folder, Class { label, pictures });
+            let top = walk::entries(path)?;
+            walk::merge(&mut left_out, top.left_out);
+            for file in top.files {
+                walk::leave_out(&mut left_out, LOOSE, 1, &file);
+            }
+            for folder in top.folders {
+                let inside = walk::entries(&folder)?;
+                walk::merge(&mut left_out, inside.left_out);
+                for deeper in inside.folders {
+                    let files = walk::files_below(&deeper)?.files;
+                    walk::leave_out(&mut left_out, DEEPER, files.len() as u64, &deeper);
+                }
+                let pictures = walk::only_images(inside.files, &mut left_out);
+                let name = folder.file_name().unwrap_or_default();
+                let label = label(&walk::shown(Path::new(name)));
+                match pictures.is_empty() {
+                    true => walk::leave_out(&mut left_out, EMPTY, 1, &folder),
+                    false => {
+                        classes.insert(folder, Class { label, pictures });
+                    }
                 }
             }
         }
@@ -131,6 +137,7 @@ impl Folders {
             names,
             classes,
             units,
+            left_out,
         })
     }
 }
@@ -154,6 +161,10 @@ impl Dataset for Folders {
         self.names
             .get(shard as usize)
             .map_or("unknown folder", String::as_str)
+    }
+
+    fn left_out(&self) -> LeftOut {
+        self.left_out.clone()
     }
 
     fn load(&self, unit: usize) -> std::result::Result<Box<dyn Records>, Broken> {
@@ -190,6 +201,8 @@ impl Records for Pictures {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

@@ -1,7 +1,6 @@
 //! OpenImages: images in folders, boxes in CSV files (notation 5.5).
 
 use std::collections::{BTreeMap, HashMap};
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -14,6 +13,7 @@ use crate::records::fault::{Broken, Cause, Fault};
 use crate::records::picture::Picture;
 use crate::records::source::{Record, Records};
 use crate::records::table::Table;
+use crate::records::walk;
 
 /// This format.
 pub const FORMAT: Format = Format {
@@ -45,20 +45,7 @@ struct Scene {
 
 /// Returns all files below a folder, sorted.
 pub(crate) fn files(folder: &Path) -> Result<Vec<PathBuf>> {
-    let mut found = Vec::new();
-    let mut pending = vec![folder.to_owned()];
-    while let Some(current) = pending.pop() {
-        for entry in fs::read_dir(&current).map_err(DataError::io(&current))? {
-            let path = entry.map_err(DataError::io(&current))?.path();
-            if path.is_dir() {
-                pending.push(path);
-            } else {
-                found.push(path);
-            }
-        }
-    }
-    found.sort();
-    Ok(found)
+    Ok(walk::files_below(folder)?.files)
 }
 
 fn ends_with(path: &Path, end: &str) -> bool {
@@ -106,12 +93,8 @@ fn label_names(all: &[PathBuf]) -> Result<HashMap<String, String>> {
 
 /// Returns the image files by the ids that their names hold.
 fn images_by_id(all: &[PathBuf]) -> HashMap<String, PathBuf> {
-    let is_image = |file: &&PathBuf| {
-        let extension = file.extension().map(|x| x.to_string_lossy().into_owned());
-        matches!(extension.as_deref(), Some("jpg" | "jpeg" | "png"))
-    };
     all.iter()
-        .filter(is_image)
+        .filter(|file| walk::is_picture(file))
         .filter_map(|file| {
             let id = file.file_stem()?.to_string_lossy().into_owned();
             Some((id, file.clone()))
@@ -282,6 +265,8 @@ impl Records for Scenes {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::records::source::Dataset;
 

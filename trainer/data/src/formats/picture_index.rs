@@ -3,9 +3,8 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use crate::formats::folders::is_picture;
-use crate::formats::open_images::files;
 use crate::records::error::Result;
+use crate::records::walk;
 
 /// Image files below given folders, by name and by number.
 #[derive(Clone, Debug, Default)]
@@ -39,7 +38,7 @@ impl PictureIndex {
     pub fn of(folders: &[PathBuf]) -> Result<Self> {
         let mut index = Self::default();
         for folder in folders {
-            for path in files(folder)?.into_iter().filter(|p| is_picture(p)) {
+            for path in walk::images_below(folder)?.files {
                 let Some(name) = path.file_name().map(|n| n.to_string_lossy().into_owned()) else {
                     continue;
                 };

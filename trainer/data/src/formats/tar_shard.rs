@@ -14,9 +14,8 @@ use crate::records::error::{DataError, Result};
 use crate::records::fault::{Broken, Cause, Fault};
 use crate::records::picture::{ByteRange, Picture};
 use crate::records::source::{Record, Records};
+use crate::records::walk::EXTENSIONS;
 
-/// Image extensions in img2dataset's layout.
-const PICTURES: [&str; 6] = ["jpg", "jpeg", "png", "webp", "bmp", "gif"];
 const EXPECTED: &str = "<key>.jpg|.png|.webp, <key>.json, <key>.txt (img2dataset; with --dataset captions \
                       one of the two texts is enough) or <key>.child.jpg, \
                       <key>.child.txt, <key>.numparents.txt, <key>.parent000.jpg (prepared)";
@@ -54,7 +53,7 @@ impl TarLayout {
 
 /// Returns the image of a record.
 pub(super) fn picture_of(group: &MemberGroup) -> Option<&ByteRange> {
-    PICTURES.iter().find_map(|extension| group.get(extension))
+    EXTENSIONS.iter().find_map(|extension| group.get(extension))
 }
 
 /// A tar shard with the offsets of its members; contents are read on demand.

@@ -10,6 +10,7 @@ use image::imageops::{blur, rotate90};
 use crate::records::fault::{Broken, Cause, Fault};
 use crate::records::picture::Picture;
 use crate::records::source::{Dataset, Record, Records, Unit};
+use crate::records::walk::LeftOut;
 
 /// Standard deviation of the blur as a fraction of the shorter side: 1.25 pixels for 64.
 const BLUR_SIGMA: f32 = 0.02;
@@ -109,6 +110,10 @@ impl Dataset for CorruptedDataset {
 
     fn shard_name(&self, shard: u32) -> &str {
         self.data.shard_name(shard)
+    }
+
+    fn left_out(&self) -> LeftOut {
+        self.data.left_out()
     }
 
     fn load(&self, unit: usize) -> Result<Box<dyn Records>, Broken> {

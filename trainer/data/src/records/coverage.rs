@@ -26,6 +26,20 @@ pub struct Coverage {
     /// Irregular items that were used anyway, by kind: duplicate ids, ties, texts without a
     /// partner.
     pub odd: BTreeMap<String, Missing>,
+    /// Entries of folders that are no items, by the rule that leaves them out.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub skipped: BTreeMap<String, Missing>,
+}
+
+impl Missing {
+    /// Describes the items in a line: `cause: 3, for example a.jpg`.
+    #[must_use]
+    pub fn line(&self, cause: &str) -> String {
+        match self.example.is_empty() {
+            true => format!("{cause}: {}", self.count),
+            false => format!("{cause}: {}, for example {}", self.count, self.example),
+        }
+    }
 }
 
 fn add(to: &mut BTreeMap<String, Missing>, cause: &str, count: u64, example: &str) {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::records::fault::Broken;
 use crate::records::source::{Dataset, Records, Unit};
+use crate::records::walk::{self, LeftOut};
 
 /// Datasets that are shuffled together. Each record of a dataset with weight `w` is drawn `w` times
 /// per epoch on average.
@@ -62,6 +63,14 @@ impl Dataset for Mixture {
     fn prefetch(&self, unit: usize) {
         let (source, unit) = self.unit_sources[unit];
         self.sources[source].0.prefetch(unit);
+    }
+
+    fn left_out(&self) -> LeftOut {
+        let mut all = LeftOut::new();
+        for (data, _) in &self.sources {
+            walk::merge(&mut all, data.left_out());
+        }
+        all
     }
 
     fn weight(&self, unit: usize) -> f64 {

@@ -21,3 +21,4 @@ pub mod prepared;
 pub mod random;
 pub mod source;
 pub mod table;
+pub mod walk;

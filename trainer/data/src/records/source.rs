@@ -7,6 +7,7 @@ use crate::records::fault::{Broken, Cause, Fault};
 use crate::records::lineage::TextChain;
 use crate::records::picture::Picture;
 use crate::records::random::Random;
+use crate::records::walk::LeftOut;
 
 /// A part of a dataset that is loaded as a whole: a row group of a parquet shard, or a tar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +38,11 @@ pub trait Dataset: Send + Sync {
 
     /// Fetches a unit that will be loaded soon, where it is not on this machine.
     fn prefetch(&self, _unit: usize) {}
+
+    /// Returns the entries of folders that are no records, by the rule that leaves them out.
+    fn left_out(&self) -> LeftOut {
+        LeftOut::new()
+    }
 
     /// Returns how many times an epoch takes each record of a unit, on average; finite and above 0.
     fn weight(&self, _unit: usize) -> f64 {

@@ -14,6 +14,7 @@ use crate::records::boxes::{
 use crate::records::error::{DataError, Result};
 use crate::records::fault::{Broken, BrokenCounts};
 use crate::records::source::{Dataset, Record, Records};
+use crate::records::walk::LeftOut;
 
 /// Rows per task: large enough to outweigh the overhead of a task, small enough for load balancing.
 const TASK_ROWS: usize = 64;
@@ -91,7 +92,10 @@ pub fn audit(dataset: &dyn Dataset, progress: &(dyn Fn(u64) + Sync)) -> Result<A
     }
     let shards: HashSet<u32> = units.iter().map(|unit| unit.shard).collect();
     DataError::check_storage(&total.counts)?;
-    Ok(total.report(shards.len(), units.len()))
+    Ok(AuditReport {
+        left_out: dataset.left_out(),
+        ..total.report(shards.len(), units.len())
+    })
 }
 
 fn read_rows(loaded: &Result<Box<dyn Records>, Broken>, rows: &[usize], shard: &str) -> Tally {
@@ -200,6 +204,7 @@ impl Tally {
             records: self.counts.seen,
             broken: self.counts.broken(),
             broken_by_cause: self.broken_by_cause(),
+            left_out: LeftOut::new(),
             repeated_keys: (keys - self.keys.len()) as u64,
             boxes: self.boxes,
             usable_boxes: self.usable,

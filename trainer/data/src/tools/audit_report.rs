@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::records::boxes::BoxTally;
 use crate::records::fault::CauseCount;
+use crate::records::walk::LeftOut;
 
 /// Statistics of a dataset.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -20,6 +21,9 @@ pub struct AuditReport {
     pub broken: u64,
     /// Broken records by cause, each with its first example.
     pub broken_by_cause: Vec<BrokenByCause>,
+    /// Entries of folders that are no records, by the rule that leaves them out.
+    #[serde(skip_serializing_if = "LeftOut::is_empty")]
+    pub left_out: LeftOut,
     /// Valid records whose key occurred in an earlier record.
     pub repeated_keys: u64,
     /// Stored box entries and their irregularities.

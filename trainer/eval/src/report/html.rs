@@ -109,11 +109,18 @@ fn coverage(record: &Record) -> String {
         "<p>{} of {} items were found.</p>\n",
         coverage.found, coverage.expected
     );
-    if coverage.missing.is_empty() && coverage.odd.is_empty() {
+    let all = || {
+        coverage
+            .missing
+            .iter()
+            .chain(&coverage.odd)
+            .chain(&coverage.skipped)
+    };
+    if all().next().is_none() {
         return out;
     }
     out.push_str("<ul>");
-    for (cause, of) in coverage.missing.iter().chain(&coverage.odd) {
+    for (cause, of) in all() {
         let _ = write!(out, "<li>{}: {}", escape(cause), of.count);
         if !of.example.is_empty() {
             let _ = write!(out, " (for example {})", escape(&of.example));

@@ -31,12 +31,10 @@ pub fn table(record: &Record) -> String {
             );
         }
         for (cause, of) in coverage.missing.iter().chain(&coverage.odd) {
-            let example = if of.example.is_empty() {
-                String::new()
-            } else {
-                format!(", for example {}", of.example)
-            };
-            let _ = writeln!(out, "  {cause}: {}{example}", of.count);
+            let _ = writeln!(out, "  {}", of.line(cause));
+        }
+        for (rule, of) in &coverage.skipped {
+            let _ = writeln!(out, "  left out, {}", of.line(rule));
         }
     }
     out

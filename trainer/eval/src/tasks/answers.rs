@@ -32,4 +32,6 @@ pub struct Answers {
     pub prompts: String,
     /// The split or range that was used, if the data has several.
     pub split: Option<String>,
+    /// Where the taxonomy comes from.
+    pub taxonomy: &'static str,
 }

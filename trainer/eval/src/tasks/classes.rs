@@ -80,15 +80,11 @@ pub fn classes(
             nodes,
         });
     }
-    let known = present.iter().any(|label| taxonomy.find(label).is_some());
-    if cx.options.taxonomy.is_none() && !known {
-        // The labels are themselves names, such as those of class folders.
-        let name = |l: &String| l.rsplit('/').next().unwrap_or(l).replace('_', " ");
-        return Ok(Classes {
-            names: present.iter().map(name).collect(),
-            nodes: vec![None; present.len()],
-            labels: present.iter().cloned().collect(),
-        });
+    let is_known = |label: &String| taxonomy.find(label).is_some();
+    let from_flag = cx.options.taxonomy.is_some();
+    let all = cx.options.classes == Choice::All && (from_flag || present.iter().any(is_known));
+    if !from_flag && !all {
+        return by_node_or_name(cx, taxonomy, present);
     }
     let labels: BTreeSet<String> = match cx.options.classes {
         Choice::Present => present
@@ -116,4 +112,54 @@ pub fn classes(
         labels: labels.into_iter().collect(),
         nodes: nodes.into_iter().map(Some).collect(),
     })
+}
+
+/// Returns the labels of the images as classes: each by the node that it is, or else by its own name, as those of
+/// class folders.
+fn by_node_or_name(
+    cx: &Context<'_>,
+    taxonomy: &Taxonomy,
+    present: &BTreeSet<String>,
+) -> anyhow::Result<Classes> {
+    if cx.options.classes == Choice::All && cx.dataset.is_none() {
+        let example = present.iter().next().map_or("", String::as_str);
+        return Err(usage(format!(
+            "--classes all: expected images with labels of the taxonomy, found none, for example `{example}`; name \
+             their taxonomy with --taxonomy, or leave the flag out to choose among the labels of the images"
+        )));
+    }
+    let mut classes = Classes {
+        labels: Vec::new(),
+        names: Vec::new(),
+        nodes: Vec::new(),
+    };
+    let mut ids = 0;
+    for label in present {
+        let node = taxonomy.find(label);
+        // A synset of another taxonomy has no name here.
+        if node.is_none() && is_synset(label) {
+            ids += 1;
+            continue;
+        }
+        let own_name = || label.rsplit('/').next().unwrap_or(label).replace('_', " ");
+        classes.labels.push(label.clone());
+        classes
+            .names
+            .push(node.map_or_else(own_name, |ix| taxonomy.name(ix).to_owned()));
+        classes.nodes.push(node);
+    }
+    if classes.labels.is_empty() && ids > 0 {
+        return Err(usage(format!(
+            "--data: the labels of the images are ids, such as `{}`, which the taxonomy does not have; name theirs \
+             with --taxonomy (for example imagenet), or their names with --class-names",
+            present.iter().next().map_or("", String::as_str)
+        )));
+    }
+    Ok(classes)
+}
+
+/// Returns whether a label is an id of WordNet's nouns, such as `n02123045`.
+fn is_synset(label: &str) -> bool {
+    let digits = label.strip_prefix('n');
+    digits.is_some_and(|digits| digits.len() == 8 && digits.bytes().all(|b| b.is_ascii_digit()))
 }

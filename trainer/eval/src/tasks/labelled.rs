@@ -16,11 +16,12 @@ use espalier_io::exit::usage;
 use super::classes::{Classes, classes};
 use super::classified::classified;
 use super::confusions::confusions;
+use super::node_labels::node_labels;
 use crate::embedded::ImageMetadata;
 use crate::embedder::Embedder;
 use crate::protocols::Protocol;
 use crate::search::{Ranked, top_k};
-use crate::task::{Context, TaskResult, settings};
+use crate::task::{Context, DEFAULT, TaskResult, settings};
 use crate::{Points, prompts};
 
 /// Requirements for labelled images.
@@ -126,9 +127,10 @@ fn coverage(
 /// Bad data, also if no image has a class; a failing device.
 pub fn answers(cx: &Context<'_>) -> anyhow::Result<(Answers, Taxonomy)> {
     let model = cx.model()?;
-    let taxonomy = open::taxonomy(cx.options.taxonomy.as_deref(), cx.data)?;
+    let (taxonomy, source) = cx.taxonomy(cx.data)?;
     let open::Labelled { data, split } = open::benchmark(cx.data, cx.dataset, &cx.options.split)?;
     let records = data.records();
+    let skipped = data.left_out();
     let resize = cx.resize(ResizeMode::CentreCrop);
     let logits = match model.classifier_labels() {
         Some(_) => Some(model.logits(Arc::clone(&data), cx.data, resize)?),
@@ -136,13 +138,18 @@ pub fn answers(cx: &Context<'_>) -> anyhow::Result<(Answers, Taxonomy)> {
     };
     let pictures = model.dataset(data, cx.data, resize)?;
     let about = &pictures.about;
-    let present: BTreeSet<String> = about.labels.iter().flatten().cloned().collect();
+    let labels = match source {
+        DEFAULT => about.labels.clone(),
+        _ => node_labels(&taxonomy, &about.labels),
+    };
+    let present: BTreeSet<String> = labels.iter().flatten().cloned().collect();
     let classes = classes(cx, &taxonomy, &present)?;
 
-    let found = LabelledImages::of(&about.labels, &classes);
+    let found = LabelledImages::of(&labels, &classes);
     found.check(about)?;
     let left_out = found.left_out(about);
     let mut coverage = coverage(cx, about, &found, (records, present.len()));
+    coverage.skipped = skipped;
     let LabelledImages {
         rows: evaluated,
         truth,
@@ -173,6 +180,7 @@ pub fn answers(cx: &Context<'_>) -> anyhow::Result<(Answers, Taxonomy)> {
             classified,
             coverage,
             split,
+            taxonomy: source,
         },
         taxonomy,
     ))
@@ -255,6 +263,8 @@ impl Answers {
         let mut settings = settings([("resize", cx.resize_name(ResizeMode::CentreCrop))]);
         let classified = self.classified.as_ref();
         settings.extend(classified.map(|c| ("classifier".to_owned(), c.describe())));
+        let of_classes = self.classes.nodes.iter().any(Option::is_some);
+        settings.extend(of_classes.then(|| ("taxonomy".to_owned(), self.taxonomy.to_owned())));
         settings.extend(self.split.clone().map(|split| ("split".to_owned(), split)));
         TaskResult {
             n: evaluated,

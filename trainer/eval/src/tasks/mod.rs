@@ -15,6 +15,7 @@ mod hierarchy;
 mod hyperlex;
 mod image_to_image;
 mod labelled;
+mod node_labels;
 mod norms;
 mod ordering;
 pub mod parts;

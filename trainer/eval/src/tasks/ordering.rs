@@ -90,7 +90,7 @@ fn chains(cx: &Context<'_>) -> anyhow::Result<Chains> {
     if csv {
         return rows(&Hierarcaps::open(cx.data, 0)?).map(as_given);
     }
-    let taxonomy = open::taxonomy(cx.options.taxonomy.as_deref(), cx.data)?;
+    let (taxonomy, _) = cx.taxonomy(cx.data)?;
     let kind = NegativeKind::SameTier;
     let ids = |ix: &NodeIx| taxonomy.node(*ix).id.clone();
     let mut labels: BTreeSet<String> = taxonomy.labelled().iter().map(ids).collect();

@@ -6,11 +6,11 @@ use espalier_core::caption::{Calibration, Classifier};
 use espalier_core::input::ResizeMode;
 use espalier_core::taxonomy::{NodeIx, Taxonomy};
 use espalier_data::Coverage;
-use espalier_data::formats::open;
 use espalier_data::formats::registry::{self, Need};
 use espalier_io::exit::usage;
 
 use super::labelled::class_points;
+use super::node_labels::node_labels;
 use crate::Points;
 use crate::embedded::Embedded;
 use crate::stop::{self, Picture};
@@ -50,9 +50,9 @@ struct Pictures<'a> {
 }
 
 impl<'a> Pictures<'a> {
-    fn of(embedded: &'a Embedded, taxonomy: &Taxonomy) -> Self {
+    fn of(embedded: &'a Embedded, labels: &[Option<String>], taxonomy: &Taxonomy) -> Self {
         let mut found = Self::default();
-        for (at, label) in embedded.about.labels.iter().enumerate() {
+        for (at, label) in labels.iter().enumerate() {
             match label.as_deref().and_then(|id| taxonomy.find(id)) {
                 None => found.elsewhere += 1,
                 Some(ix) if taxonomy.node(ix).labelled => {
@@ -127,17 +127,22 @@ impl Task for Stop {
 
     fn run(&self, cx: &Context<'_>) -> anyhow::Result<TaskResult> {
         let model = cx.model()?;
-        let full = open::taxonomy(cx.options.taxonomy.as_deref(), cx.data)?;
+        let (full, source) = cx.taxonomy(cx.data)?;
         let share = checked_share(cx.options.hold_out)?;
         let taxonomy = hold_out(full, share);
         let data = registry::open(cx.data, Need::Labels)?;
         let records = data.records();
+        let skipped = data.left_out();
         let embedded = model.dataset(data, cx.data, cx.resize(ResizeMode::CentreCrop))?;
         let Pictures {
             known,
             unknown,
             elsewhere,
-        } = Pictures::of(&embedded, &taxonomy);
+        } = Pictures::of(
+            &embedded,
+            &node_labels(&taxonomy, &embedded.about.labels),
+            &taxonomy,
+        );
         if known.len() < 2 {
             return Err(usage(format!(
                 "--data: expected images with labels of the taxonomy, found {} of {records}",
@@ -162,6 +167,7 @@ impl Task for Stop {
             settings: settings([
                 ("resize", cx.resize_name(ResizeMode::CentreCrop)),
                 ("calibration", by.to_owned()),
+                ("taxonomy", source.to_owned()),
                 ("hold_out", share.to_string()),
             ]),
             prompts: set.to_owned(),
@@ -170,6 +176,7 @@ impl Task for Stop {
                 expected: records,
                 found: (known.len() + unknown.len()) as u64,
                 missing: embedded.about.broken(),
+                skipped,
                 ..Coverage::default()
             }),
             ..TaskResult::default()

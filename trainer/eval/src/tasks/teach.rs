@@ -8,11 +8,11 @@ use espalier_core::geometry::Space;
 use espalier_core::input::ResizeMode;
 use espalier_core::taxonomy::{NodeIx, Taxonomy};
 use espalier_data::Coverage;
-use espalier_data::formats::open;
 use espalier_data::formats::registry::{self, Need};
 use espalier_data::records::random::{Purpose, Random};
 use espalier_io::exit::usage;
 
+use super::node_labels::node_labels;
 use crate::prompts;
 use crate::task::{BenchmarkData, Context, Task, TaskResult, settings};
 
@@ -191,13 +191,13 @@ impl Task for Teach {
         let calibration = calibration.with_context(|| {
             "--task teach: expected a bundle, which has a calibration, found a checkpoint; export it first"
         })?;
-        let taxonomy = open::taxonomy(cx.options.taxonomy.as_deref(), cx.data)?;
+        let (taxonomy, source) = cx.taxonomy(cx.data)?;
         let data = registry::open(cx.data, Need::Labels)?;
         let records = data.records();
+        let skipped = data.left_out();
         let embedded = model.dataset(data, cx.data, cx.resize(ResizeMode::CentreCrop))?;
-        let (images, elsewhere) = labelled(&taxonomy, &embedded.about.labels, |at| {
-            embedded.points.row(at)
-        });
+        let labels = node_labels(&taxonomy, &embedded.about.labels);
+        let (images, elsewhere) = labelled(&taxonomy, &labels, |at| embedded.points.row(at));
         let groups = by_label(&images);
         let enough = groups.values().filter(|group| group.len() > PHOTOS).count();
         if enough < TAUGHT {
@@ -229,6 +229,7 @@ impl Task for Teach {
             metrics: counts.metrics(),
             settings: settings([
                 ("resize", cx.resize_name(ResizeMode::CentreCrop)),
+                ("taxonomy", source.to_owned()),
                 ("taught", TAUGHT.to_string()),
                 ("photos", PHOTOS.to_string()),
                 ("rounds", ROUNDS.to_string()),
@@ -239,6 +240,7 @@ impl Task for Teach {
                 expected: records,
                 found: images.len() as u64,
                 missing: embedded.about.broken(),
+                skipped,
                 ..Coverage::default()
             }),
             ..TaskResult::default()

@@ -7,7 +7,6 @@ use espalier_core::caption::{nearest_node, place_text};
 use espalier_core::taxonomy::{NodeIx, Taxonomy, score};
 use espalier_data::Coverage;
 use espalier_data::benchmarks::typed_words::{self, EXPECTED, TypedWord};
-use espalier_data::formats::open;
 
 use crate::prompts;
 use crate::task::{BenchmarkData, Context, Task, TaskResult, settings};
@@ -34,7 +33,7 @@ impl Task for Words {
 
     fn run(&self, cx: &Context<'_>) -> anyhow::Result<TaskResult> {
         // The data is a TSV too, but never the taxonomy.
-        let taxonomy = open::taxonomy(cx.options.taxonomy.as_deref(), &[])?;
+        let (taxonomy, source) = cx.taxonomy(&[])?;
         let words = typed_words::open(cx.path()?, &taxonomy)?;
         let model = cx.model()?;
         let space = model.space()?;
@@ -69,7 +68,7 @@ impl Task for Words {
             n: words.len(),
             classes: candidates.len(),
             prompts: set.to_owned(),
-            settings: settings([("text", "as typed".into())]),
+            settings: settings([("text", "as typed".into()), ("taxonomy", source.to_owned())]),
             coverage: Some(coverage),
             metrics,
             ..TaskResult::default()

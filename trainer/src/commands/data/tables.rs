@@ -86,6 +86,13 @@ fn add_records(table: &mut Table, report: &AuditReport) {
             ),
         );
     }
+    for (rule, entries) in &report.left_out {
+        let example = &entries.example;
+        table.row(
+            format!("  left out: {rule}"),
+            format!("{}  (for example {example})", grouped(entries.count)),
+        );
+    }
     table.count("repeated keys", report.repeated_keys);
 }
 

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use espalier_io::disk::read;
 
 use super::images::Captioned;
-use crate::formats::folders::is_picture;
 use crate::formats::open_images::files;
 use crate::records::error::{DataError, Result};
+use crate::records::walk::is_picture;
 
 /// Extensions of text files beside photos.
 const TEXTS: [&str; 2] = ["txt", "caption"];
