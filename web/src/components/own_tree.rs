@@ -137,7 +137,7 @@ struct Form {
     /// Progress while the tree is read, as done and total.
     busy: RwSignal<Option<(u64, u64)>>,
     error: RwSignal<Option<UiError>>,
-    /// What to know about how the text was read.
+    /// Remark of the reader, such as that the text has several trees.
     note: RwSignal<Option<String>>,
 }
 

@@ -173,7 +173,7 @@ pub enum QueryAnswer {
     TreeEmbedded {
         /// The tree in the format of a bundle's taxonomy.
         tsv: String,
-        /// What to know about how the text was read.
+        /// Remark of the reader, such as that the text has several trees.
         note: Option<String>,
     },
     /// Answer to [`Query::Learn`].

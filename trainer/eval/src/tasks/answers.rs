@@ -32,6 +32,6 @@ pub struct Answers {
     pub prompts: String,
     /// The split or range that was used, if the data has several.
     pub split: Option<String>,
-    /// Where the taxonomy comes from.
+    /// Source of the taxonomy, as [`Context::taxonomy`](crate::task::Context::taxonomy) names it.
     pub taxonomy: &'static str,
 }
