@@ -56,6 +56,15 @@ pub enum CoreError {
     #[error("image: {0}")]
     Image(String),
 
+    /// A text file in an encoding that is not read.
+    #[error("line {line}: expected text in UTF-8, found {found}; save the file as UTF-8")]
+    Text {
+        /// Line, counted from 1.
+        line: usize,
+        /// The encoding or the byte.
+        found: String,
+    },
+
     /// A part of an image that holds no pixel: left, top, right, bottom as fractions of its sides.
     #[error("region {0:?}: expected a part of the image, found no pixel")]
     Region([f32; 4]),

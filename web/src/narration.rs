@@ -8,31 +8,45 @@ use espalier_core::taxonomy::Taxonomy;
 
 use crate::messages::narration::{Narration, StopText};
 use crate::state::dial::Dial;
-use crate::words::{also_sentence, answer_guess, answer_sentence, how_sure, how_sure_of, sentence};
+use crate::words::{
+    also_sentence, answer_guess, answer_sentence, certainty, how_sure_of, sentence,
+};
 
 /// Turns a result into text, with a receipt for the bundle's manifest. `tree` is the taxonomy of
 /// the result.
 #[must_use]
 pub fn narrate(result: &CaptionResult, manifest: &Manifest, tree: Option<&Taxonomy>) -> Narration {
     let path = &result.taxonomy.path;
+    let stop = path.iter().position(|step| step.id == result.taxonomy.stop);
+    let dial = Dial::of(&result.taxonomy, tree);
+    let known = standings(&result.ladder, &result.taxonomy);
     let stop_texts = path.iter().enumerate().map(|(index, step)| {
-        let mut stopped = result.clone();
-        stopped.taxonomy.stop.clone_from(&step.id);
-        let dial = Dial::of(&stopped.taxonomy, tree);
-        let standings = standings(&stopped.ladder, &stopped.taxonomy);
-        let each = |is: fn(Standing) -> bool| standings.iter().map(|s| is(*s)).collect();
+        let level = dial.level_at(index);
+        let is_stop = level == dial.evidence();
+        let is_above = Some(index) < stop && !is_stop;
+        // Rungs down to the cut; whether they are known depends on the evidence, not on the cut.
+        let mut cut = result.taxonomy.clone();
+        cut.stop.clone_from(&step.id);
+        let within = standings(&result.ladder, &cut);
+        let hidden = known
+            .iter()
+            .zip(&within)
+            .map(|(known, within)| match is_above {
+                true => *within != Standing::Known,
+                false => *known == Standing::Unlikely && *within != Standing::Known,
+            });
         StopText {
             index,
             stop: step.id.clone(),
-            certainty: how_sure(step.p).to_owned(),
-            sentence: sentence(&stopped.taxonomy, &dial, None),
-            guess: answer_guess(&stopped, &dial),
-            beyond: each(|standing| standing != Standing::Known),
-            hidden: each(|standing| standing == Standing::Unlikely),
+            certainty: certainty(step.p, Some(index) > stop).to_owned(),
+            sentence: sentence(&result.taxonomy, &dial, level.filter(|_| !is_stop)),
+            guess: is_stop.then(|| answer_guess(result, &dial)).flatten(),
+            beyond: known.iter().map(|s| *s != Standing::Known).collect(),
+            hidden: hidden.collect(),
         }
     });
     let receipt = Receipt::new(result.clone(), manifest);
-    let answer = answer_sentence(result, &Dial::of(&result.taxonomy, tree));
+    let answer = answer_sentence(result, &dial);
     Narration {
         sentence: [Some(answer), also_sentence(result)]
             .into_iter()
@@ -40,7 +54,7 @@ pub fn narrate(result: &CaptionResult, manifest: &Manifest, tree: Option<&Taxono
             .collect::<Vec<_>>()
             .join(" "),
         stop_texts: stop_texts.collect(),
-        stop: path.iter().position(|step| step.id == result.taxonomy.stop),
+        stop,
         // Cannot fail: the receipt holds plain values only.
         receipt: serde_json::to_string_pretty(&receipt).unwrap_or_default(),
     }
@@ -107,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn every_stop_text_equals_the_text_of_a_path_that_stops_there() {
+    fn the_text_of_a_cut_says_less_or_guesses_and_never_denies_what_is_known() {
         let narration = narrate(&result(), &manifest(), None);
         assert_eq!(narration.stop, Some(1));
         assert_eq!(narration.sentence, narration.stop_texts[1].sentence);
@@ -117,14 +131,25 @@ mod tests {
         assert_eq!(
             sentences,
             [
-                "I can't tell what this is.",
                 "Very likely a bird. I can't tell what kind.",
-                "Very likely a bird, possibly a thrush."
+                "Very likely a bird. I can't tell what kind.",
+                "Very likely a bird. My guess: a thrush."
             ]
         );
-        assert_eq!(narration.stop_texts[1].beyond, [false, true]);
-        assert_eq!(narration.stop_texts[2].beyond, [false, false]);
-        assert_eq!(narration.stop_texts[1].hidden, [false, false]);
+        for text in &narration.stop_texts {
+            assert_eq!(text.beyond, [false, true]);
+            assert_eq!(text.hidden, [false, false]);
+        }
+        let mut sure = result();
+        sure.taxonomy.path[2].p = 0.99;
+        sure.taxonomy.stop = "thrush".into();
+        let above = &narrate(&sure, &manifest(), None).stop_texts[1];
+        assert_eq!(above.sentence, "Shown down to: very likely a bird.");
+        assert_eq!(
+            (above.guess.as_deref(), above.hidden.as_slice()),
+            (None, &[false, true][..])
+        );
+        assert_eq!(above.beyond, [false, false]);
         let receipt = Receipt::parse(&narration.receipt, &manifest()).unwrap();
         assert_eq!(receipt.result, result());
         assert_eq!(receipt.prompts.as_deref(), Some("simple-1"));

@@ -1,6 +1,7 @@
 //! Turns numbers into text, which the page shows before any number.
 
 use std::cmp::Ordering;
+use std::slice;
 
 use espalier_core::caption::{
     CaptionResult, MIN_GUESS, PlacedBy, Rung, Shown, Subject, TaxonomyResult, Verdict, spoken_name,
@@ -61,7 +62,8 @@ const CERTAIN: f64 = 0.99;
 /// Maximum number of steps named in a sentence.
 const MAX_NAMED_STEPS: usize = 3;
 
-/// Returns the sentence for the dial at `level`; `None` means the level where the evidence stops.
+/// Returns the sentence for the dial at `level`; `None` means the level where the evidence stops. A dial above it
+/// says less than is known, and does not deny the rest.
 ///
 /// "An animal, a bird, probably a thrush. I can't tell what kind."
 #[must_use]
@@ -84,6 +86,12 @@ pub fn sentence(taxonomy: &TaxonomyResult, dial: &Dial, level: Option<usize>) ->
         all[all.len().saturating_sub(MAX_NAMED_STEPS)..].to_vec()
     };
     let sure = steps(dial.path_indices(supported));
+    if let (Some(step), true) = (sure.last(), shown < evidence) {
+        return format!(
+            "Shown down to: {}.",
+            join_with_adverbs(slice::from_ref(step))
+        );
+    }
     let guesses: Vec<usize> = beyond.filter_map(|level| dial.path_index(level)).collect();
     let guesses = steps(&guesses);
     let last = shown.is_some_and(|shown| shown + 1 >= dial.len());
@@ -458,7 +466,7 @@ mod tests {
     fn a_lower_dial_names_fewer_steps_and_a_higher_dial_marks_guesses() {
         assert_eq!(
             sentence_at(&THRUSH, 3, Some(0)),
-            "An animal. I can't tell what kind."
+            "Shown down to: an animal."
         );
         assert_eq!(
             sentence_at(&THRUSH, 1, Some(2)),

@@ -11,8 +11,11 @@ const GLOBAL_ATTRIBUTES = /^(class|id|slot|title|lang|dir|hidden|style|role|tabi
 // Storage key of a marker that is set during a load. If a page finds it, the load before has crashed.
 const CRASH_KEY = "espalier-loading";
 
-const sheet = new CSSStyleSheet();
-sheet.replaceSync(`
+// A server has no style sheets and no elements: there this module defines nothing, and can be imported.
+const onPage = "customElements" in globalThis;
+
+const sheet = onPage ? new CSSStyleSheet() : null;
+sheet?.replaceSync(`
 :host {
   --_bg: var(--espalier-bg, #fdfaf4); --_fg: var(--espalier-fg, #241f19);
   --_soft: var(--espalier-soft, #5d5347); --_line: var(--espalier-line, #d8cdbb);
@@ -87,11 +90,11 @@ function markLoading(loading) {
 }
 let loads = 0;
 // Leaving the page during a load is not a crash.
-addEventListener("pagehide", () => loads > 0 && markLoading(false));
+if (onPage) addEventListener("pagehide", () => loads > 0 && markLoading(false));
 
 let warned = false;
 
-class EspalierLadder extends HTMLElement {
+class EspalierLadder extends (onPage ? HTMLElement : Object) {
   static observedAttributes = ATTRIBUTES;
   #parts; // the elements of the shadow tree
   #state = "poster"; // poster, loading, shown or failed
@@ -490,4 +493,4 @@ class EspalierLadder extends HTMLElement {
   }
 }
 
-if (!customElements.get("espalier-ladder")) customElements.define("espalier-ladder", EspalierLadder);
+if (onPage && !customElements.get("espalier-ladder")) customElements.define("espalier-ladder", EspalierLadder);

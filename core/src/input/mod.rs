@@ -4,14 +4,17 @@
 //!
 //! - [`image`]: file bytes to upright 8-bit RGB, then to the square that the image encoder reads.
 //! - [`tokenize`]: text to the token ids that the text encoder reads.
+//! - [`decode_text`]: bytes of a text file to text.
 
 pub mod image;
+mod plain_text;
 pub mod tokenize;
 
 pub use image::{
-    CropOffset, Preprocess, RandomCrop, Resampling, ResizeMode, crop_box, decode, decoded_size,
-    is_image, to_planes,
+    CropOffset, Frame, Preprocess, RandomCrop, Resampling, ResizeMode, crop_box, decode,
+    decoded_size, frame_of, is_image, to_planes,
 };
+pub use plain_text::decode_text;
 pub use tokenize::{
     TokenBatch, Tokenizer, TokenizerRules, clean, end_position, merges_prefix, symbols,
 };

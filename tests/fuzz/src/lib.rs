@@ -21,7 +21,7 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 13] = [
+pub const TARGETS: [Target; 14] = [
     Target {
         name: "benchmarks",
         run: targets::benchmarks::run,
@@ -61,6 +61,10 @@ pub const TARGETS: [Target; 13] = [
     Target {
         name: "taxonomy",
         run: targets::taxonomy::run,
+    },
+    Target {
+        name: "texts",
+        run: targets::texts::run,
     },
     Target {
         name: "tokenizer",

@@ -83,6 +83,7 @@ stored_inputs! {
     stored_results_break_nothing: "results",
     stored_shards_break_nothing: "shards",
     stored_trees_break_nothing: "taxonomy",
+    stored_text_files_break_nothing: "texts",
     stored_texts_break_nothing: "tokenizer",
     stored_weights_of_other_programs_break_nothing: "torch",
     stored_weights_break_nothing: "weights",

@@ -11,9 +11,9 @@ use espalier_core::input::{Preprocess, ResizeMode, Tokenizer};
 use espalier_core::model::{DualConfig, DualEncoder, TextConfig, TextFamily};
 use espalier_core::taxonomy::{Lexicon, Taxonomy};
 use espalier_core::weights::{self, Tensors};
-use espalier_io::disk::read;
 use espalier_io::disk::run_folder::{AVERAGE, MODEL, latest};
 use espalier_io::disk::safetensors_file::SafetensorsFile;
+use espalier_io::disk::{content, read};
 use espalier_io::exit::usage;
 
 use crate::layout::Layout;
@@ -126,7 +126,7 @@ pub struct Model {
     pub calibration: Option<Calibration>,
     /// Nouns that name no node of the taxonomy; only in bundles that have them.
     pub lexicon: Lexicon,
-    /// Taxonomy of the labels; only in bundles.
+    /// Taxonomy of the labels: of a bundle, or of the run that trained a checkpoint.
     pub taxonomy: Option<Taxonomy>,
     /// Stored points of the labels by their ids, as the page uses them; only in bundles.
     pub label_points: BTreeMap<String, Vec<f32>>,
@@ -220,7 +220,18 @@ pub fn read(path: &Path) -> anyhow::Result<(PathBuf, String, ModelCard, Tensors)
     let file = weights_file(path)?;
     let bytes = read::bytes(&file).map_err(|e| usage(format!("{}: {e}", file.display())))?;
     let sha256 = sha256_hex(&bytes);
-    let tensors = Tensors::read(&bytes).map_err(|e| usage(format!("{}: {e}", file.display())))?;
+    let tensors = Tensors::read(&bytes).map_err(|e| {
+        // Content of another kind would be told as a wrong length of a header.
+        let found = content::recognise(&bytes[..bytes.len().min(content::HEAD)]);
+        let reason = match found {
+            Some(found) => format!(
+                "expected a checkpoint, found {}; {}",
+                found.name, found.advice
+            ),
+            None => e.to_string(),
+        };
+        usage(format!("{}: {reason}", file.display()))
+    })?;
     let card = parse_card(&file, &tensors.metadata)?;
     Ok((file, sha256, card, tensors))
 }

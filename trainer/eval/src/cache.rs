@@ -15,7 +15,7 @@ use super::Points;
 
 /// Cache version: part of every key. Change it when the stored content, or the way it is computed,
 /// changes.
-const VERSION: &str = concat!("1 ", env!("CARGO_PKG_VERSION"));
+const VERSION: &str = concat!("2 ", env!("CARGO_PKG_VERSION"));
 
 /// Names of the tensor and of the metadata entry in a file.
 const POINTS: &str = "embeddings";
@@ -91,6 +91,12 @@ impl Cache {
     #[must_use]
     pub fn new(folder: Option<PathBuf>) -> Self {
         Self { folder }
+    }
+
+    /// Returns whether embeddings are stored.
+    #[must_use]
+    pub fn is_on(&self) -> bool {
+        self.folder.is_some()
     }
 
     fn file(&self, key: &str) -> Option<PathBuf> {

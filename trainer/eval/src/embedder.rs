@@ -19,7 +19,7 @@ use espalier_io::ranks::{Collective, share};
 
 use super::cache::{self, Cache};
 use super::embedded::{Embedded, EmbeddedFiles, ImageMetadata, View};
-use super::{Points, embed, shared};
+use super::{Points, embed, encoder_identity, shared};
 use crate::tensors::picture_tensor;
 
 /// Options for reading images.
@@ -69,6 +69,7 @@ pub struct Embedder<'a> {
     classifier: Option<Classifier>,
     check: Check<'a>,
     space: OnceCell<Space>,
+    image_encoder: OnceCell<String>,
     pictures: RefCell<HashMap<String, Rc<Embedded>>>,
     texts: RefCell<HashMap<String, Rc<Points>>>,
 }
@@ -91,6 +92,7 @@ impl<'a> Embedder<'a> {
             classifier: None,
             check: &|| Ok(()),
             space: OnceCell::new(),
+            image_encoder: OnceCell::new(),
             pictures: RefCell::default(),
             texts: RefCell::default(),
         }
@@ -127,6 +129,15 @@ impl<'a> Embedder<'a> {
         }
         let space = embed::space(self.model, self.device)?;
         Ok(self.space.get_or_init(|| space))
+    }
+
+    /// Returns the identity of the image encoder.
+    fn image_encoder(&self) -> anyhow::Result<&str> {
+        if let Some(identity) = self.image_encoder.get() {
+            return Ok(identity);
+        }
+        let found = encoder_identity::of(&self.model.encoder.image, &self.model.card.config)?;
+        Ok(self.image_encoder.get_or_init(|| found))
     }
 
     /// Returns the factor by which the model multiplies its logits.
@@ -328,7 +339,11 @@ impl<'a> Embedder<'a> {
         let change = self.reading.change;
         let preprocess = self.preprocess(view.resize);
         let settings = format!("{preprocess:?} {} {change:?}", view.double_norm);
-        let parts = [&[kind.prefix(), &self.model.sha256, &settings], stamps].concat();
+        let model = match kind {
+            Kind::Point => self.model.sha256.as_str(),
+            Kind::Pooled => self.image_encoder()?,
+        };
+        let parts = [&[kind.prefix(), model, &settings], stamps].concat();
         let key = cache::key(parts.iter().copied());
         if let Some(found) = self.pictures.borrow().get(&key) {
             return Ok(Rc::clone(found));
@@ -346,8 +361,7 @@ impl<'a> Embedder<'a> {
                 found
             }
             None => {
-                let found = if kind == Kind::Point && self.classifier.is_some() {
-                    // Computes the pooled features once for the classifier and the embedding.
+                if kind == Kind::Point && self.shares_pooled() {
                     let pooled = self.pictures(data, stamps, view, Kind::Pooled)?;
                     self.lift_pooled(&pooled)?
                 } else {
@@ -355,12 +369,12 @@ impl<'a> Embedder<'a> {
                         Some(change) => change.wrap(data),
                         None => data,
                     };
-                    self.embed(data, view, kind)?
-                };
-                self.check_broken(&found.about.counts)?;
-                let notes = serde_json::to_string(&found.about)?;
-                self.keep(&key, &found.points, &notes)?;
-                found
+                    let found = self.embed(data, view, kind)?;
+                    self.check_broken(&found.about.counts)?;
+                    let notes = serde_json::to_string(&found.about)?;
+                    self.keep(&key, &found.points, &notes)?;
+                    found
+                }
             }
         };
         let found = Rc::new(found);
@@ -368,10 +382,16 @@ impl<'a> Embedder<'a> {
         Ok(found)
     }
 
+    /// Returns whether embeddings are computed from pooled features: the classifier needs these too, and in the
+    /// cache they serve all models with the same image encoder.
+    fn shares_pooled(&self) -> bool {
+        self.classifier.is_some() || self.reading.cache.is_on()
+    }
+
     /// Fails when there are more broken records than allowed; applies to cached results too.
     fn check_broken(&self, counts: &BrokenCounts) -> Result<(), DataError> {
         let limit = self.reading.max_broken;
-        if counts.fraction() > limit {
+        if counts.exceed(limit) {
             let counts = Box::new(counts.clone());
             return Err(DataError::TooManyBroken { limit, counts });
         }

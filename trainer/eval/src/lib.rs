@@ -22,6 +22,7 @@ pub mod captioned;
 pub mod embed;
 pub mod embedded;
 pub mod embedder;
+pub mod encoder_identity;
 pub mod hierarchy;
 pub mod matching;
 pub mod metrics;

@@ -48,6 +48,9 @@ pub trait Task: Sync {
 /// Source of a taxonomy that the judged bundle has.
 pub const FROM_BUNDLE: &str = "the bundle's";
 
+/// Source of a taxonomy that the run of the judged checkpoint was trained with.
+pub const FROM_RUN: &str = "the run's";
+
 /// Source of the shipped taxonomy, where no other one is given.
 pub const DEFAULT: &str = "default";
 
@@ -91,7 +94,11 @@ impl Context<'_> {
             && open::taxonomy_file(data).is_none()
             && self.dataset.is_none()
         {
-            return Ok((taxonomy.clone(), FROM_BUNDLE));
+            let is_bundle = self
+                .embedder
+                .is_some_and(|e| !e.model.label_points.is_empty());
+            let source = if is_bundle { FROM_BUNDLE } else { FROM_RUN };
+            return Ok((taxonomy.clone(), source));
         }
         let source = match flag {
             Some(_) => "--taxonomy",

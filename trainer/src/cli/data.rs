@@ -28,6 +28,8 @@ pub enum AuditDataset {
     Captions,
     /// Images with labels: class folders, lists, tars and the published forms of benchmarks.
     Images,
+    /// Images with boxes: COCO's instances JSON, OpenImages.
+    Parts,
     /// Coloured shapes generated on the fly; takes no path.
     Synthetic,
 }

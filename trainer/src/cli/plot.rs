@@ -105,7 +105,7 @@ pub struct DataArgs {
     /// Maximum number of images to read.
     #[arg(long, value_name = "N")]
     pub samples: Option<usize>,
-    /// Fraction of broken records at which the command stops.
+    /// Fraction of broken records at which the command stops; of fewer than 1,000 records, at least a half.
     #[arg(long, default_value_t = 0.01, value_name = "SHARE")]
     pub max_broken: f64,
 }

@@ -39,6 +39,7 @@ pub fn audit(args: &AuditArgs) -> anyhow::Result<()> {
         AuditDataset::Grit => Arc::new(Grit::open(&args.paths)?),
         AuditDataset::Captions => captions::open(&args.paths, Splits::ALL)?,
         AuditDataset::Images => registry::open(&args.paths, Need::Labels)?,
+        AuditDataset::Parts => registry::open(&args.paths, Need::Boxes)?,
         AuditDataset::Synthetic => {
             if let Some(path) = args.paths.first() {
                 return Err(DataError::Setting {

@@ -68,7 +68,8 @@ fn embed_images(
     }
     let side = model.preprocess.size as usize;
     let (mut names, mut points) = (Vec::new(), Vec::new());
-    for chunk in shared::own_part(ranks, &found.files).chunks(BATCH) {
+    let files = shared::own_part(ranks, &found.files);
+    for chunk in files.chunks(BATCH) {
         let mut images = Vec::new();
         for path in chunk {
             let bytes = read::bytes(path).map_err(|e| usage(format!("{}: {e}", path.display())))?;
@@ -88,6 +89,13 @@ fn embed_images(
         let planes = TensorData::new(to_planes(&images), [images.len(), 3, side, side]);
         let batch = Tensor::<4>::from_data(planes, device);
         points.extend(embed::rows(feature.compute(model, batch))?);
+    }
+    if names.len() < files.len() {
+        let skipped = files.len() - names.len();
+        note(format_args!(
+            "{skipped} of {} images cannot be read and are left out",
+            files.len()
+        ));
     }
     let (names, points) = all_embedded(ranks, (names, points))?;
     if names.is_empty() {

@@ -32,9 +32,10 @@ use crate::export::folder::{CARD, PREVIEW, StagedBundle, check_unused};
 use crate::export::gate::{EmbeddedProbe, Gate};
 use crate::export::site::{EmbedCode, Site};
 use crate::export::{Bundle, ExportDtype, card};
-use crate::fit::source;
+use crate::fit::source::{self, run_config};
+use crate::fit::summary;
 
-use inputs::{Inputs, run_config, taxonomy_of_card};
+use inputs::{Inputs, taxonomy_of_card};
 pub use inputs::{directions, taxonomy};
 
 /// Version of a model that is given none.
@@ -170,6 +171,11 @@ fn measure(
     let provenance = &mut bundle.manifest.provenance;
     provenance.insert("measured_on".into(), inputs.probe_name.clone().into());
     if let Some(config) = run_config(&model.card) {
+        let method = config.train.method.build(&config.loss);
+        let level = method.chance_level(config.samples_of_step());
+        if let Some(warning) = level.and_then(|level| summary::at_chance(&args.checkpoint, level)) {
+            note(warning);
+        }
         provenance.insert("run".into(), config.without_folders().to_toml()?.into());
     }
     Ok(gate)

@@ -66,6 +66,7 @@ fn report(
         "preprocess": outcome.card.origin.as_ref().map(|o| o.preprocess),
         "parameters": outcome.card.config.parameters(),
         "tensors": outcome.matched, "left_aside": store.other_entries,
+        "entered": store.entered, "stripped": store.stripped,
         "choices": outcome.choices, "offline": args.offline,
     })
 }
@@ -85,6 +86,14 @@ fn print(files: &Files, store: &Store, outcome: &Outcome<'_>, out: &Path) -> any
         m.unused.len(),
         m.misshapen.len()
     ))?;
+    for (what, name) in [
+        ("weights found in", &store.entered),
+        ("removed from all names", &store.stripped),
+    ] {
+        if !name.is_empty() {
+            line(format_args!("  {what}: {name}"))?;
+        }
+    }
     for (what, names) in [
         ("ignored, without information", &m.ignored),
         ("kept for exporting again", &m.kept),

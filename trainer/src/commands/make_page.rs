@@ -17,7 +17,6 @@ use crate::cli::{Cli, Command, ExportArgs, FitArgs, MakePageArgs};
 use crate::export::samples::Sample;
 use crate::export::site::Site;
 use crate::photos::classes::{self, PhotoClass};
-use crate::photos::places::name_of;
 use crate::photos::plan::{PHOTOS, run_name};
 
 /// Loss of top-1 accuracy by quantisation that is always accepted, in percentage points.
@@ -111,7 +110,7 @@ fn samples(classes: &[PhotoClass]) -> Vec<Sample> {
     let step = classes.len().div_ceil(SAMPLES).max(1);
     let read = |class: &PhotoClass| {
         let mut photos = class.held_out.iter().chain(&class.train);
-        photos.find_map(|photo| Sample::read(photo, &name_of(&class.label)).ok())
+        photos.find_map(|photo| Sample::read(photo, &class.name).ok())
     };
     classes.iter().step_by(step).filter_map(read).collect()
 }
@@ -131,7 +130,6 @@ fn notes(judgement: &Judgement, train: usize) -> String {
 /// Those of `fit` and `export`. An interrupted command continues when it is run again.
 pub fn run(args: &MakePageArgs) -> anyhow::Result<()> {
     let site = Site::plan(&args.out, args.page.as_deref(), args.force)?;
-    let classes = classes::read(&args.photos, args.hold_out)?;
     let name = match &args.name {
         Some(name) => name.clone(),
         None => run_name("page", &args.photos)?,
@@ -139,11 +137,12 @@ pub fn run(args: &MakePageArgs) -> anyhow::Result<()> {
     let run = args.logs.join(&name);
     let resume = run.join(fit::CONFIG).exists();
     if resume {
-        check_photos(&run, &classes)?;
+        check_photos(&run, &classes::read(&args.photos, args.hold_out)?.classes)?;
         note(format_args!("{}: continuing this run", run.display()));
     }
     fit::run_on_photos(&*fit_args(args, &name, resume)?, args.hold_out)?;
 
+    let classes = classes::from_csv(&run.join(PHOTOS))?;
     let held_out = classes.iter().map(|class| class.held_out.len()).sum();
     let train: usize = classes.iter().map(|class| class.train.len()).sum();
     let samples = if args.no_samples {

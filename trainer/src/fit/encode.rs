@@ -11,16 +11,15 @@ use burn::tensor::Device;
 use espalier_checkpoints::model_file::{self, ModelCard};
 use espalier_core::input::Preprocess;
 use espalier_core::model::{DualConfig, DualEncoder, ImageEncoder};
-use espalier_core::weights;
 use espalier_data::Needs;
 use espalier_data::batches::feature_rows::FeatureRows;
 use espalier_data::features::{
     Encoder, PrecomputeSettings, PrecomputedFeatures, ViewSpec, precompute, precompute_outliers,
 };
 use espalier_data::{BatchSpec, Pictures};
+use espalier_eval::encoder_identity;
 use espalier_eval::tensors::picture_tensor;
 use espalier_io::disk::cache::cache_folder;
-use sha2::{Digest, Sha256};
 
 use super::plan::Run;
 
@@ -42,26 +41,13 @@ impl LockedEncoder {
         threads: usize,
     ) -> anyhow::Result<Self> {
         let image = model.image.valid();
-        let mut hash = Sha256::new();
-        // Pooled features do not depend on the projection.
-        for (name, tensor) in weights::collect(&image)?.tensors {
-            if name.starts_with("visual_proj") {
-                continue;
-            }
-            hash.update(format!("{name} {:?} ", tensor.shape));
-            for value in tensor.data {
-                hash.update(value.to_le_bytes());
-            }
-        }
         let [width, _] = image.visual_proj.weight.dims();
-        // Two architectures can have the same tensors and differ in their settings.
-        hash.update(serde_json::to_string(&config.vision)?);
         Ok(Self {
+            identity: encoder_identity::of(&image, config)?,
             image,
             device: device.clone(),
             threads: threads.max(1),
             width,
-            identity: hash.finalize().iter().map(|b| format!("{b:02x}")).collect(),
         })
     }
 }

@@ -174,8 +174,11 @@ fn noun_inputs(batch: &NounBatch, anchors: Option<&Anchors>, device: &Device) ->
 pub struct ChainInputs {
     /// Number of texts of a chain.
     pub tiers: usize,
-    /// `b * tiers` positive texts, as many negatives, and the text of the root.
+    /// The texts, each once: general ones occur in many chains.
     pub texts: Tokens,
+    /// Rows of [`texts`](Self::texts) of `b * tiers` positive texts, as many negatives, and the text of the root,
+    /// `[2 b tiers + 1]`.
+    pub rows: Tensor<1, Int>,
     /// Whether the batch has images for the last text of each chain.
     pub has_images: bool,
 }
@@ -239,10 +242,16 @@ impl StepInputs {
                 .map_or_else(Groups::default, |groups| Groups::new(&groups)),
             captions: Tokens::new(&batch.captions, device),
             phrases: batch.phrases.as_ref().map(|p| Tokens::new(p, device)),
-            chains: batch.chains.as_ref().map(|chains| ChainInputs {
-                tiers: chains.tiers,
-                texts: Tokens::new(&chains.texts.followed_by(root), device),
-                has_images: count > 0,
+            chains: batch.chains.as_ref().map(|chains| {
+                let (texts, rows) = chains.texts.followed_by(root).distinct();
+                let rows: Vec<i32> = rows.into_iter().map(|row| row as i32).collect();
+                let shape = [rows.len()];
+                ChainInputs {
+                    tiers: chains.tiers,
+                    texts: Tokens::new(&texts, device),
+                    rows: Tensor::from_data(TensorData::new(rows, shape), device),
+                    has_images: count > 0,
+                }
             }),
             scenes: batch
                 .scenes

@@ -22,7 +22,7 @@ pub mod source;
 mod start;
 pub mod step;
 pub mod step_encoders;
-mod summary;
+pub mod summary;
 mod teacher;
 mod tensorboard;
 pub mod text_features;

@@ -26,6 +26,7 @@ use super::report::{LOG, Length, Reporter};
 use super::shared_batches::next_batch;
 use super::source::Source;
 use super::step::StepReport;
+use super::summary;
 use super::texts::StepTexts;
 use super::train_loop::TrainLoop;
 use super::validate::Validation;
@@ -201,6 +202,12 @@ impl Run {
             )));
         }
         Ok((state, checkpoint::read_optimizer(path, optimizer)?))
+    }
+
+    /// Warns if the run has ended where an untrained model is.
+    pub(super) fn at_chance(&self) -> Option<String> {
+        let level = self.method().chance_level(self.config.samples_of_step())?;
+        summary::at_chance(&self.folder, level)
     }
 
     fn log_summary(

@@ -3,9 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use clap::ValueEnum;
+use espalier_checkpoints::model_file::ModelCard;
 use espalier_core::statements::Vocabulary;
 use espalier_core::taxonomy::Taxonomy;
 use espalier_data::Needs;
+use espalier_data::formats::levels::{self, Purpose};
 use espalier_data::formats::registry::{self, Need};
 use espalier_data::formats::{captions, open, synthetic};
 use espalier_data::records::caption_chains::CaptionChains;
@@ -13,8 +16,9 @@ use espalier_data::records::lineage::Lineages;
 use espalier_data::{Dataset, Grit, Hierarcaps, Labels, Mixture, Splits, Synthetic};
 use espalier_io::disk::read;
 use espalier_io::exit::usage;
+use toml::Table;
 
-use crate::config::{DatasetKind, TrainConfig};
+use crate::config::{DatasetKind, MethodName, TrainConfig};
 
 /// The data of a run and its companion files.
 pub struct Source {
@@ -26,6 +30,13 @@ pub struct Source {
     pub lineages: Option<Arc<Lineages>>,
     /// Chains of captions, for methods that need chains on images with captions.
     pub caption_chains: Option<Arc<CaptionChains>>,
+}
+
+/// Returns the configuration of the run that produced a model, if its card records it.
+#[must_use]
+pub fn run_config(card: &ModelCard) -> Option<TrainConfig> {
+    let table: Table = card.run.parse().ok()?;
+    TrainConfig::resolve(None, table, &[]).ok()
 }
 
 /// Reads the taxonomy of a configuration.
@@ -152,6 +163,26 @@ impl Source {
     }
 }
 
+/// Opens shards of GRIT; a method that needs no boxes also takes shards without them.
+fn grit(config: &TrainConfig, paths: &[PathBuf]) -> anyhow::Result<Grit> {
+    let method = config.train.method;
+    if method.needs(&config.loss) == Needs::Captions {
+        return Ok(Grit::with_captions(paths)?);
+    }
+    let others = MethodName::value_variants().iter();
+    let others = others.filter(|other| other.needs(&config.loss) == Needs::Captions);
+    let others: Vec<&str> = others.map(|other| other.name()).collect();
+    Grit::open(paths).map_err(|error| match Grit::with_captions(paths) {
+        Ok(_) => usage(format!(
+            "{error}\n--method {} needs boxes with --dataset grit, but this data has images and captions alone; \
+             train one of {} on it, or name --dataset captions, which every method but parts can use",
+            method.name(),
+            others.join(", ")
+        )),
+        Err(_) => error.into(),
+    })
+}
+
 /// Returns the dataset of some paths.
 fn dataset(
     config: &TrainConfig,
@@ -159,13 +190,19 @@ fn dataset(
     lineages: Option<&Lineages>,
 ) -> anyhow::Result<Arc<dyn Dataset>> {
     let d = &config.dataset;
+    let purpose = match splits == Splits::VALIDATION {
+        true => Purpose::Evaluation,
+        false => Purpose::Training,
+    };
     Ok(match (d.kind, open::taxonomy_file(paths), lineages) {
         (DatasetKind::Taxonomy, Some(file), Some(lineages)) => {
             Arc::new(Labels::new(file.display().to_string(), lineages.labels()))
         }
-        (DatasetKind::Taxonomy, ..) => registry::open(paths, Need::Labels)?,
+        (DatasetKind::Taxonomy, ..) => {
+            registry::open(&levels::resolved(paths, purpose), Need::Labels)?
+        }
         (DatasetKind::Captions, ..) => captions::open(paths, splits)?,
-        (DatasetKind::Grit, ..) => Arc::new(Grit::open(paths)?),
+        (DatasetKind::Grit, ..) => Arc::new(grit(config, paths)?),
         (DatasetKind::Hierarcaps, ..) => Arc::new(Hierarcaps::open(paths, d.drop_tier)?),
         (DatasetKind::Parts, ..) => registry::open(paths, Need::Boxes)?,
         (DatasetKind::Synthetic, ..) => {

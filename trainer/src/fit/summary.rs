@@ -5,6 +5,13 @@ use std::path::Path;
 
 use espalier_io::run_metrics::{RunMetrics, names};
 
+/// Share of its chance level above which a term counts as not learned, and the values at the end of a run that it is
+/// the mean of.
+const CHANCE: f64 = 0.99;
+const LAST: usize = 10;
+/// Values that a run must have for a verdict.
+const LEAST: usize = 3;
+
 /// Measured, but no sign of how good the model is.
 const MEMORY: &str = "peak_memory_mib";
 
@@ -12,6 +19,22 @@ const MEMORY: &str = "peak_memory_mib";
 #[must_use]
 pub(super) fn table(folder: &Path) -> Option<String> {
     RunMetrics::read(folder).ok().map(|run| of_run(&run))
+}
+
+/// Warns if a term of a run ends where an untrained model has it, `level`: nothing was learned.
+#[must_use]
+pub fn at_chance(folder: &Path, (term, level): (&str, f64)) -> Option<String> {
+    let run = RunMetrics::read(folder).ok()?;
+    let points = &run.series.get(term)?.training;
+    let last = &points[points.len().saturating_sub(LAST)..];
+    let mean = last.iter().map(|[_, value]| value).sum::<f64>() / last.len().max(1) as f64;
+    (last.len() >= LEAST && mean >= CHANCE * level).then(|| {
+        format!(
+            "warning: {term} ends at {mean:.4}, where an untrained model has it ({level:.4}): the model cannot tell \
+             the samples of a batch apart. It needs more steps, another learning rate, or a trained encoder to start \
+             from (--init static/models/default --lock-image)"
+        )
+    })
 }
 
 fn of_run(run: &RunMetrics) -> String {
@@ -60,6 +83,22 @@ mod tests {
     use espalier_io::disk::run_folder::METRICS;
 
     use super::*;
+
+    #[test]
+    fn a_run_that_learned_nothing_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = |last: f64| {
+            let line = |(step, value): (u64, f64)| {
+                format!("{{\"step\":{step},\"contrastive\":{value}}}\n")
+            };
+            let lines: String = [(1, 2.9), (20, last), (30, last)].map(line).concat();
+            std::fs::write(folder.path().join(METRICS), lines).unwrap();
+            at_chance(folder.path(), ("contrastive", 2.7726))
+        };
+        assert!(run(2.7729).unwrap().contains("ends at 2.8153"));
+        assert_eq!(run(1.5), None);
+        assert_eq!(at_chance(folder.path(), ("entail", 1.0)), None);
+    }
 
     #[test]
     fn a_value_has_its_first_last_and_lowest_number() {

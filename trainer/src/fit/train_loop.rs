@@ -212,6 +212,9 @@ impl TrainLoop<'_> {
         let table = summary::table(&self.run.folder);
         if let Some(table) = table.filter(|_| !interrupted && self.run.ranks.is_root()) {
             self.report.log(&table)?;
+            if let Some(warning) = self.run.at_chance() {
+                self.report.log(&warning)?;
+            }
         }
         let seconds = started.elapsed().as_secs_f64();
         let rate = (self.state.step - self.first) as f64 / seconds.max(1e-3);

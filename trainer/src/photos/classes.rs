@@ -2,9 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
+use espalier_core::input::decode;
+use espalier_data::Dataset;
 use espalier_data::formats::folders::Folders;
+use espalier_data::formats::levels::{self, Purpose};
+use espalier_data::records::walk::{self, LeftOut};
 use espalier_io::disk::read;
 use espalier_io::exit::usage;
+use rayon::prelude::*;
+
+use super::name::name_of;
 
 /// Default share of the photos of a class that is set aside.
 pub const SHARE: f64 = 0.2;
@@ -15,6 +22,12 @@ pub const TRAIN: &str = "train";
 /// Value of the column `split` for photos that are set aside to measure the model.
 pub const HELD_OUT: &str = "held-out";
 
+/// Rule for photos to measure with whose class has none to train on.
+const NO_TRAINING: &str = "photo of a class without photos to train on";
+
+/// Largest number of unreadable photos that are listed.
+const LISTED: usize = 10;
+
 /// Header of the list of photos.
 const HEADER: [&str; 4] = ["filepath", "class", "common_name", "split"];
 
@@ -23,42 +36,111 @@ const HEADER: [&str; 4] = ["filepath", "class", "common_name", "split"];
 pub struct PhotoClass {
     /// Name of the folder, which is the label of its photos.
     pub label: String,
+    /// Name of the class, for people.
+    pub name: String,
     /// Photos to train on.
     pub train: Vec<PathBuf>,
     /// Photos that are set aside.
     pub held_out: Vec<PathBuf>,
 }
 
+/// Class folders and what is left out of them.
+#[derive(Clone, Debug, Default)]
+pub struct Listing {
+    /// The classes.
+    pub classes: Vec<PhotoClass>,
+    /// Entries that are no photos, by the rule that leaves them out.
+    pub left_out: LeftOut,
+    /// Photos that cannot be read, with the reason.
+    pub unreadable: Vec<(PathBuf, String)>,
+}
+
+impl Listing {
+    /// Takes the photos of a validation split as those that are set aside.
+    fn add_held_out(&mut self, found: &Folders) {
+        let pictures: Vec<(&str, &Path)> = found.pictures().collect();
+        let faults = faults(&pictures);
+        walk::merge(&mut self.left_out, found.left_out());
+        for ((label, photo), fault) in pictures.into_iter().zip(faults) {
+            let class = self.classes.iter_mut().find(|class| class.label == label);
+            match (fault, class) {
+                (Some(reason), _) => self.unreadable.push((photo.to_owned(), reason)),
+                (None, Some(class)) => class.held_out.push(photo.to_owned()),
+                (None, None) => walk::leave_out(&mut self.left_out, NO_TRAINING, 1, photo),
+            }
+        }
+    }
+
+    /// Describes what is left out, one line each; empty if nothing is.
+    #[must_use]
+    pub fn describe_left_out(&self) -> String {
+        let mut lines: Vec<String> = Vec::new();
+        for (rule, entries) in &self.left_out {
+            lines.push(format!("left out, {}", entries.line(rule)));
+        }
+        for (photo, reason) in self.unreadable.iter().take(LISTED) {
+            lines.push(format!("left out, {}: {reason}", photo.display()));
+        }
+        if self.unreadable.len() > LISTED {
+            let more = self.unreadable.len() - LISTED;
+            lines.push(format!("left out, {more} more photos that cannot be read"));
+        }
+        lines.join("\n")
+    }
+}
+
 /// Lists the photos of each class folder and sets a share of each class aside: evenly spaced ones in the
-/// order of file names, at least one of three or more photos.
+/// order of file names, at least one of three or more photos. All photos are decoded; those that cannot be
+/// read are left out, so that they are known before training.
 ///
 /// # Errors
-/// Bad usage for fewer than two classes, a class with a single photo, or a folder name that cannot
-/// be a label.
-pub fn read(folder: &Path, hold_out: f64) -> anyhow::Result<Vec<PhotoClass>> {
+/// Bad usage for fewer than two classes, a class with a single readable photo, or a folder name that
+/// cannot be a label.
+pub fn read(folder: &Path, hold_out: f64) -> anyhow::Result<Listing> {
     if !(0.0..=0.5).contains(&hold_out) {
         return Err(usage(format!(
             "--hold-out: expected a share from 0 to 0.5, found {hold_out}"
         )));
     }
     let folder = std::path::absolute(folder)?;
-    let found = Folders::open(std::slice::from_ref(&folder))?;
+    let part = |purpose| levels::roots(&folder, purpose);
+    let training = part(Purpose::Training).unwrap_or_else(|| vec![folder.clone()]);
+    let validation = part(Purpose::Evaluation).filter(|roots| *roots != training);
+    let found = Folders::open(&training)?;
+    let pictures: Vec<(&str, &Path)> = found.pictures().collect();
+    let faults = faults(&pictures);
     let mut classes: Vec<PhotoClass> = Vec::new();
-    for (label, photo) in found.pictures() {
+    let mut unreadable = Vec::new();
+    for ((label, photo), fault) in pictures.into_iter().zip(faults) {
+        if let Some(reason) = fault {
+            unreadable.push((photo.to_owned(), reason));
+            continue;
+        }
         match classes.last_mut().filter(|class| class.label == label) {
             Some(class) => class.train.push(photo.to_owned()),
             None => classes.push(PhotoClass {
                 label: label.to_owned(),
+                name: name_of(label),
                 train: vec![photo.to_owned()],
                 held_out: Vec::new(),
             }),
         }
     }
     let place = folder.display();
-    if let [only] = classes.as_slice() {
+    let mut listing = Listing {
+        classes: Vec::new(),
+        left_out: found.left_out(),
+        unreadable,
+    };
+    let but = || match listing.describe_left_out() {
+        text if text.is_empty() => text,
+        text => format!("\n{text}"),
+    };
+    if classes.len() < 2 {
+        let only = classes.first().map_or("none", |class| &*class.label);
         return Err(usage(format!(
-            "{place}: expected a folder of photos for each of two or more classes, found only `{}`",
-            only.label
+            "{place}: expected a folder of photos for each of two or more classes, found only `{only}`{}",
+            but()
         )));
     }
     for class in &mut classes {
@@ -70,12 +152,28 @@ pub fn read(folder: &Path, hold_out: f64) -> anyhow::Result<Vec<PhotoClass>> {
         }
         if class.train.len() < 2 {
             return Err(usage(format!(
-                "{place}: expected at least 2 photos of each class, found 1 in `{label}`"
+                "{place}: expected at least 2 photos of each class, found 1 in `{label}`{}",
+                but()
             )));
         }
-        set_aside(class, hold_out);
+        if validation.is_none() {
+            set_aside(class, hold_out);
+        }
     }
-    Ok(classes)
+    listing.classes = classes;
+    if let Some(roots) = validation {
+        listing.add_held_out(&Folders::open(&roots)?);
+    }
+    Ok(listing)
+}
+
+/// Returns for each photo why it cannot be read; `None` if it can.
+fn faults(pictures: &[(&str, &Path)]) -> Vec<Option<String>> {
+    let fault = |(_, photo): &(&str, &Path)| match read::bytes(photo) {
+        Ok(bytes) => decode(&bytes).err().map(|e| e.to_string()),
+        Err(e) => Some(e.to_string()),
+    };
+    pictures.par_iter().map(fault).collect()
 }
 
 /// Moves evenly spaced photos from those to train on to those set aside.
@@ -135,10 +233,11 @@ pub fn from_csv(path: &Path) -> anyhow::Result<Vec<PhotoClass>> {
     let mut classes: Vec<PhotoClass> = Vec::new();
     for row in csv::Reader::from_reader(text.as_bytes()).into_records() {
         let row = row.map_err(|e| fail(e.to_string()))?;
-        let [photo, label, split] = [0, 1, 3].map(|at| row.get(at).unwrap_or_default());
+        let [photo, label, name, split] = [0, 1, 2, 3].map(|at| row.get(at).unwrap_or_default());
         if classes.last().is_none_or(|class| class.label != label) {
             classes.push(PhotoClass {
                 label: label.to_owned(),
+                name: name.to_owned(),
                 ..PhotoClass::default()
             });
         }
@@ -163,7 +262,10 @@ mod tests {
         for (name, photos) in classes {
             std::fs::create_dir(dir.path().join(name)).unwrap();
             for at in 0..*photos {
-                std::fs::write(dir.path().join(name).join(format!("{at:02}.jpg")), "x").unwrap();
+                let photo = image::RgbImage::new(4, 4);
+                photo
+                    .save(dir.path().join(name).join(format!("{at:02}.png")))
+                    .unwrap();
             }
         }
         dir
@@ -172,19 +274,57 @@ mod tests {
     #[test]
     fn a_share_of_each_class_is_set_aside_and_the_list_keeps_all() {
         let dir = folder(&[("a, b", 30), ("c", 3), ("d", 2)]);
-        let classes = read(dir.path(), 0.2).unwrap();
+        let classes = read(dir.path(), 0.2).unwrap().classes;
         let counts = classes.iter().map(|c| (c.train.len(), c.held_out.len()));
         assert_eq!(counts.collect::<Vec<_>>(), [(24, 6), (2, 1), (2, 0)]);
-        assert!(classes[0].held_out[0].ends_with("a, b/04.jpg"));
+        assert!(classes[0].held_out[0].ends_with("a, b/04.png"));
         let list = dir.path().join("photos.csv");
         std::fs::write(
             &list,
-            to_csv(&classes, |label| (label.into(), "x".into())).unwrap(),
+            to_csv(&classes, |label| (label.into(), name_of(label))).unwrap(),
         )
         .unwrap();
         assert_eq!(from_csv(&list).unwrap(), classes);
-        let all = read(dir.path(), 0.0).unwrap();
+        let all = read(dir.path(), 0.0).unwrap().classes;
         assert!(all.iter().all(|class| class.held_out.is_empty()));
+    }
+
+    #[test]
+    fn a_validation_split_is_what_is_set_aside() {
+        let dir = tempfile::tempdir().unwrap();
+        for (file, count) in [
+            ("train/cat", 4),
+            ("train/dog", 3),
+            ("val/cat", 2),
+            ("val/fox", 1),
+        ] {
+            std::fs::create_dir_all(dir.path().join(file)).unwrap();
+            for at in 0..count {
+                let photo = image::RgbImage::new(4, 4);
+                photo
+                    .save(dir.path().join(file).join(format!("{at}.png")))
+                    .unwrap();
+            }
+        }
+        let listing = read(dir.path(), 0.2).unwrap();
+        let counts = listing
+            .classes
+            .iter()
+            .map(|c| (&*c.label, c.train.len(), c.held_out.len()));
+        assert_eq!(counts.collect::<Vec<_>>(), [("cat", 4, 2), ("dog", 3, 0)]);
+        assert_eq!(listing.left_out[NO_TRAINING].count, 1);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_left_out_and_named() {
+        let dir = folder(&[("cat", 4), ("dog", 4), ("empty", 0)]);
+        std::fs::write(dir.path().join("cat/99.jpg"), "<html>").unwrap();
+        let listing = read(dir.path(), 0.2).unwrap();
+        assert_eq!(listing.unreadable.len(), 1);
+        let photos = |c: &PhotoClass| c.train.len() + c.held_out.len();
+        assert_eq!(listing.classes.iter().map(photos).sum::<usize>(), 8);
+        let text = listing.describe_left_out();
+        assert!(text.contains("99.jpg") && text.contains("empty"), "{text}");
     }
 
     #[test]

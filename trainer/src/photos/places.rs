@@ -3,6 +3,7 @@
 use espalier_core::taxonomy::{NodeIx, by_head};
 use espalier_core::words::singulars;
 
+use super::name::name_of;
 use super::reference::Reference;
 
 /// Smallest mean probability at which the photos of a class may place it below a node.
@@ -40,13 +41,6 @@ pub struct Place {
     pub is_node: bool,
     /// How it was found.
     pub found: Found,
-}
-
-/// Returns the name of a class as it is shown: the name of its folder, with blanks.
-#[must_use]
-pub fn name_of(label: &str) -> String {
-    let text = label.replace(['_', '/'], " ");
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 impl Reference {

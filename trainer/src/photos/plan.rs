@@ -40,21 +40,17 @@ pub fn split(run: &Path, split: &str) -> PathBuf {
 }
 
 impl PhotoPlan {
-    /// Plans a run on the class folders in `folder`, of whose photos the share `hold_out` is set
-    /// aside. `model` is the model to start from. Without a taxonomy, one is made of the names of the
-    /// folders and of what the model knows.
+    /// Plans a run on classes of photos. `model` is the model to start from. Without a taxonomy, one is made of
+    /// the names of the folders and of what the model knows.
     ///
     /// # Errors
-    /// Bad usage for folders that cannot be classes, a model that cannot be read, or a taxonomy
-    /// without one of the classes.
+    /// Bad usage for a model that cannot be read, or a taxonomy without one of the classes.
     pub fn new(
-        folder: &Path,
-        hold_out: f64,
+        classes: Vec<PhotoClass>,
         model: &Path,
         taxonomy: Option<&Path>,
         device: &Device,
     ) -> anyhow::Result<Self> {
-        let classes = classes::read(folder, hold_out)?;
         if let Some(path) = taxonomy {
             let taxonomy = open::taxonomy(Some(path), &[])?;
             check_labels(path, &taxonomy, &classes)?;

@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 
 use espalier_core::taxonomy::{NodeIx, Taxonomy};
 
-use super::places::{Found, Place, name_of};
+use super::name::name_of;
+use super::places::{Found, Place};
 
 /// Header of a taxonomy file.
 const HEADER: &str = "synset\tnames\thypernyms\tlabelled\n";

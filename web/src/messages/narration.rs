@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Text for a result whose path stops at one particular node.
+/// Text for a result whose path is cut at one particular node.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StopText {
     /// Index of the node in the path.
@@ -17,9 +17,9 @@ pub struct StopText {
     pub sentence: String,
     /// Sentence with a guess below the node, if one is likely enough.
     pub guess: Option<String>,
-    /// For each rung, whether it is more specific than the node.
+    /// For each rung, whether it is more specific than the evidence supports.
     pub beyond: Vec<bool>,
-    /// For each rung, whether it is too unlikely to show.
+    /// For each rung, whether it is not shown: too unlikely, or below a node above the evidence.
     pub hidden: Vec<bool>,
 }
 

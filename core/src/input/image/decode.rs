@@ -7,6 +7,7 @@ use ::image::error::{ImageError, LimitErrorKind};
 use ::image::metadata::Orientation;
 use ::image::{ImageDecoder, Limits, RgbImage};
 
+use super::frame::Frame;
 use super::raw::{MAX_DECODED_BYTES, Raw, allocate, check_size, truncated};
 use super::sniff::{Format, sniff};
 use super::{blend, jpeg, orient, png};
@@ -54,10 +55,22 @@ pub fn decode_within(bytes: &[u8], max_bytes: u64) -> Result<RgbImage> {
 /// # Errors
 /// As [`decode`], except that damaged pixels are not noticed.
 pub fn decoded_size(bytes: &[u8]) -> Result<(u32, u32)> {
+    Ok(frame(bytes, true)?.upright())
+}
+
+/// Returns the frames of an image from the headers of its file.
+///
+/// # Errors
+/// As [`decoded_size`], except that a file that ends early may not be noticed.
+pub fn frame_of(bytes: &[u8]) -> Result<Frame> {
+    frame(bytes, false)
+}
+
+fn frame(bytes: &[u8], whole: bool) -> Result<Frame> {
     let format = sniff(bytes)?;
     let max_bytes = MAX_DECODED_BYTES;
     let (width, height, orientation) = match format {
-        Format::Jpeg => jpeg::stored_size(bytes, max_bytes)?,
+        Format::Jpeg => jpeg::stored_size(bytes, max_bytes, whole)?,
         _ => {
             let opened =
                 open(format, bytes, max_bytes).map_err(|e| explain(format, bytes, max_bytes, e))?;
@@ -65,10 +78,9 @@ pub fn decoded_size(bytes: &[u8]) -> Result<(u32, u32)> {
             (width, height, opened.orientation)
         }
     };
-    Ok(if orient::swaps_sides(orientation) {
-        (height, width)
-    } else {
-        (width, height)
+    Ok(Frame {
+        stored: (width, height),
+        orientation,
     })
 }
 

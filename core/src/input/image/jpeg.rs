@@ -57,9 +57,6 @@ fn open(bytes: &[u8], max_bytes: u64) -> Result<Opened<'_>> {
         _ => (ColorSpace::RGB, ColorType::Rgb8),
     };
     let len = check_size((width, height), color.bytes_per_pixel(), max_bytes)?;
-    if !is_complete(bytes) || !can_contain(bytes.len(), width, height) {
-        return Err(CoreError::Image(truncated("JPEG", bytes.len())));
-    }
     let orientation = orient::from_exif(decoder.exif().map(Vec::as_slice));
     Ok(Opened {
         decoder,
@@ -73,12 +70,29 @@ fn open(bytes: &[u8], max_bytes: u64) -> Result<Opened<'_>> {
     })
 }
 
-/// Returns width and height as stored, and the orientation, without decoding the pixels.
+/// As [`open`]; also checks that the file has all of its bytes.
+fn open_whole(bytes: &[u8], max_bytes: u64) -> Result<Opened<'_>> {
+    let opened = open(bytes, max_bytes)?;
+    if !is_complete(bytes) || !can_contain(bytes.len(), opened.width, opened.height) {
+        return Err(CoreError::Image(truncated("JPEG", bytes.len())));
+    }
+    Ok(opened)
+}
+
+/// Returns width and height as stored, and the orientation, without decoding the pixels. Of a `whole` file, also
+/// checks that it has all of its bytes; otherwise the headers are enough.
 ///
 /// # Errors
 /// As [`decode`], except for damaged pixels.
-pub(super) fn stored_size(bytes: &[u8], max_bytes: u64) -> Result<(u32, u32, Orientation)> {
-    let opened = open(bytes, max_bytes)?;
+pub(super) fn stored_size(
+    bytes: &[u8],
+    max_bytes: u64,
+    whole: bool,
+) -> Result<(u32, u32, Orientation)> {
+    let opened = match whole {
+        true => open_whole(bytes, max_bytes)?,
+        false => open(bytes, max_bytes)?,
+    };
     Ok((opened.width, opened.height, opened.orientation))
 }
 
@@ -97,7 +111,7 @@ pub(super) fn decode(bytes: &[u8], max_bytes: u64) -> Result<Raw> {
         color,
         len,
         orientation,
-    } = open(bytes, max_bytes)?;
+    } = open_whole(bytes, max_bytes)?;
     decoder.set_options(options.set_strict_mode(true).jpeg_set_out_colorspace(space));
     let mut data = allocate(len)?;
     decoder
@@ -197,6 +211,39 @@ mod tests {
         assert!(!can_contain(file.len(), 16_000, 16_000));
         // A flat image of 12 megapixels has at least 23 kB.
         assert!(can_contain(23_438, 4000, 3000));
+    }
+
+    #[test]
+    fn the_first_picture_of_a_file_with_several_is_read() {
+        let encoded = |grey: u8| {
+            let mut bytes = Vec::new();
+            let image = ::image::RgbImage::from_pixel(16, 8, ::image::Rgb([grey; 3]));
+            let mut encoder = ::image::codecs::jpeg::JpegEncoder::new(&mut bytes);
+            encoder.encode_image(&image).unwrap();
+            bytes
+        };
+        let first = encoded(200);
+        let alone = decode(&first, u64::MAX).unwrap();
+        // As phones store a second view (MPO), a gain map, or the film of a motion photo.
+        let film = b"\0\0\0\x18ftypmp42\0\0\0\0isommp42\xff\xd8\xff\0".to_vec();
+        for trailer in [encoded(9), film, b"SEFT\xff".to_vec()] {
+            let bytes = [first.clone(), trailer].concat();
+            let read = decode(&bytes, u64::MAX).unwrap();
+            assert_eq!((read.width, read.height), (16, 8));
+            assert_eq!(read.data, alone.data);
+        }
+    }
+
+    #[test]
+    fn headers_alone_tell_the_size() {
+        let mut bytes = Vec::new();
+        let image = ::image::RgbImage::new(64, 48);
+        let mut encoder = ::image::codecs::jpeg::JpegEncoder::new(&mut bytes);
+        encoder.encode_image(&image).unwrap();
+        let head = &bytes[..bytes.len() - 2];
+        assert!(stored_size(head, u64::MAX, true).is_err());
+        let (width, height, _) = stored_size(head, u64::MAX, false).unwrap();
+        assert_eq!((width, height), (64, 48));
     }
 
     #[test]

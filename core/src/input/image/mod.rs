@@ -10,6 +10,7 @@ mod area;
 mod blend;
 mod crop;
 mod decode;
+mod frame;
 mod jpeg;
 mod orient;
 mod pillow;
@@ -23,7 +24,8 @@ mod sniff;
 /// The image type of this module, so that callers need not depend on its crate.
 pub use ::image::RgbImage;
 pub use crop::{RandomCrop, Window, crop_box};
-pub use decode::{decode, decode_within, decoded_size};
+pub use decode::{decode, decode_within, decoded_size, frame_of};
+pub use frame::Frame;
 pub use planes::to_planes;
 pub use preprocess::{CropOffset, Preprocess, Resampling, ResizeMode};
 pub use raw::{MAX_DECODED_BYTES, MAX_PIXELS, MAX_SIDE};

@@ -22,6 +22,8 @@ pub use bpe::{merges_prefix, symbols};
 pub use clean::clean;
 pub use rules::TokenizerRules;
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
@@ -244,6 +246,22 @@ impl TokenBatch {
         let first = self.ids.chunks(rows(self));
         Self::padded(first.chain(others.ids.chunks(rows(others))))
     }
+
+    /// Returns each text once, in the order of its first row, and for each row the position of its text there.
+    #[must_use]
+    pub fn distinct(&self) -> (Self, Vec<usize>) {
+        let mut texts: Vec<&[u32]> = Vec::new();
+        let mut of_text: BTreeMap<&[u32], usize> = BTreeMap::new();
+        let rows = self.ids.chunks(self.len.max(1));
+        let places = rows.map(|row| {
+            *of_text.entry(row).or_insert_with(|| {
+                texts.push(row);
+                texts.len() - 1
+            })
+        });
+        let places = places.collect();
+        (Self::padded(texts.into_iter()), places)
+    }
 }
 
 #[cfg(test)]
@@ -264,6 +282,16 @@ mod tests {
         );
         assert_eq!(t.encode("a cat", 77), [516, 64 + 256, 513, 517]);
         assert_eq!(t.encode("", 77), [516, 517]);
+    }
+
+    #[test]
+    fn distinct_texts_come_once_and_every_row_finds_its_text() {
+        let rows: [&[u32]; 5] = [&[1, 2], &[3], &[1, 2], &[4, 5, 6], &[3]];
+        let batch = TokenBatch::padded(rows.into_iter());
+        let (distinct, places) = batch.distinct();
+        assert_eq!((distinct.rows, distinct.len), (3, 3));
+        assert_eq!(places, [0, 1, 0, 2, 1]);
+        assert_eq!(distinct.select(&places), batch);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Photos: decoding, preprocessing for the image encoder, and regions.
 
-use espalier_core::input::image::{RgbImage, decode_within};
+use espalier_core::input::image::{RgbImage, decode_within, frame_of};
 use espalier_core::input::{Preprocess, Resampling, ResizeMode, crop_box, to_planes};
 
 /// Largest size of the decoded pixels in bytes: small enough that many images are read per second,
@@ -22,11 +22,14 @@ const MODES: [ResizeMode; 4] = [
 /// The region's edges are the last 16 bytes of the file as `f32`, so they may be any number.
 ///
 /// # Panics
-/// If an image is larger than the limit, or if its preprocessed form has the wrong size.
+/// If an image is larger than the limit or than its headers say, or if its preprocessed form has the wrong size.
 pub fn run(input: &[u8]) {
+    let frame = frame_of(input);
     let Ok(image) = decode_within(input, MAX_BYTES) else {
         return;
     };
+    let frame = frame.unwrap_or_else(|e| panic!("an image without a size: {e}"));
+    assert_eq!(frame.upright(), image.dimensions());
     let (width, height) = image.dimensions();
     assert!(u64::from(width) * u64::from(height) * 3 <= MAX_BYTES);
     prepare(&image);

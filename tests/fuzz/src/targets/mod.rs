@@ -10,6 +10,7 @@ pub mod published;
 pub mod results;
 pub mod shards;
 pub mod taxonomy;
+pub mod texts;
 pub mod tokenizer;
 pub mod torch;
 pub mod weights;

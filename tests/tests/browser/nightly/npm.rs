@@ -69,6 +69,23 @@ fn the_package_has_every_file_that_it_names_and_the_licences() {
     }
 }
 
+#[test]
+#[ignore = "needs npm and the built page: cargo xtask test --all"]
+fn the_module_can_be_imported_on_a_server() {
+    let folder = tempfile::tempdir().unwrap();
+    package::unpack(folder.path());
+    let script =
+        "import('./widget/espalier-ladder.js').then((all) => console.log(Object.keys(all).length))";
+    let output = Command::new("node")
+        .args(["--eval", script])
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{error}");
+    assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "0");
+}
+
 /// Returns TypeScript's `node_modules`, named by `ESPALIER_TYPESCRIPT` or fetched.
 fn modules() -> PathBuf {
     let named = std::env::var_os("ESPALIER_TYPESCRIPT").map(PathBuf::from);

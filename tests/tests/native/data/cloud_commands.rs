@@ -34,7 +34,6 @@ fn audit_s3(twin: &Twin, cache: &Path, path: &str) -> (Option<i32>, String, Stri
 #[test]
 fn a_bucket_is_listed_and_read_with_credentials_that_nothing_shows() {
     let (twin, cache) = (Twin::mixed(), tempfile::tempdir().unwrap());
-    fs::write(twin.folder.path().join("ignored.txt"), "x").unwrap();
     let local = twin.folder.path().to_str().unwrap();
     let (_, on_disk, _) = audit_s3(&twin, cache.path(), local);
     for path in ["s3://data", "s3://data/*", "s3://data/{a.parquet,b.tar}"] {

@@ -47,7 +47,7 @@ fn evaluation_goes_through_all_samples_in_file_order() {
         espalier_core::input::to_planes(&[straight])
     );
     assert_eq!((set.counts().seen, set.counts().broken()), (9, 1));
-    assert!(set.check_broken(0.2).is_ok() && set.check_broken(0.1).is_err());
+    assert!(set.check_broken(0.2).is_ok() && set.check_broken(0.0).is_err());
 }
 
 #[test]

@@ -98,11 +98,11 @@ fn too_many_broken_records_stop_the_run_with_their_causes() {
     assert_eq!((batches.len(), broken), (60, 4));
     assert!(batches.iter().all(|batch| batch.keys.len() == 10));
 
-    let error = run(0.01).unwrap_err();
+    let error = run(0.0).unwrap_err();
     assert_eq!(error.exit_code(), 2);
     let message = error.to_string();
     assert!(
-        message.contains("more than the 1.00 % of --max-broken"),
+        message.contains("more than the 0.00 % of --max-broken"),
         "{message}"
     );
     assert!(message.contains("picture cannot be read: "), "{message}");
@@ -117,7 +117,11 @@ fn few_broken_records_are_judged_at_the_end_of_the_epoch() {
     rows[7].picture.clear();
     write_parquet(&path, &rows, 10);
     let data: Arc<dyn Dataset> = Arc::new(open(&[&path]).unwrap());
-    let mut batches = stream(data, spec(10), Position::default());
+    let spec = BatchSpec {
+        max_broken: 0.0,
+        ..spec(10)
+    };
+    let mut batches = stream(data, spec, Position::default());
     for _ in 0..3 {
         batches.next().unwrap().unwrap();
     }

@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 
 use espalier_io::exit::usage;
 
+use super::dictionary;
 use super::pickle::{self, Arena, Node, Ref, Storage, TensorView};
-use super::torch_file::state_dict;
 
 /// First bytes of every such file: a pickle of the magic number.
 pub const MAGIC: &[u8] = b"\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.";
@@ -29,6 +29,8 @@ pub struct LegacyFile {
     tensors: BTreeMap<String, TensorView>,
     /// Byte range of each storage in the file.
     storages: BTreeMap<String, Range<usize>>,
+    /// Keys that lead to the weights of a training checkpoint.
+    pub keys: Vec<String>,
     /// Keys of the other entries of a training checkpoint, besides the weights.
     pub other_entries: Vec<String>,
 }
@@ -128,9 +130,9 @@ impl LegacyFile {
         };
         check_head(&mut pickles)?;
         let (arena, top) = pickles.next("its value")?;
-        let (dict, other_entries) = state_dict(&arena, top).ok_or("it contains no dictionary")?;
+        let weights = dictionary::find(&arena, top)?;
         let mut tensors = BTreeMap::new();
-        for (key, value) in arena.entries(dict).unwrap_or_default() {
+        for (key, value) in arena.entries(weights.dict).unwrap_or_default() {
             let name = arena
                 .text(*key)
                 .ok_or("a key of its dictionary is not a string")?;
@@ -161,7 +163,8 @@ impl LegacyFile {
             path: path.to_owned(),
             tensors,
             storages,
-            other_entries,
+            keys: weights.keys,
+            other_entries: weights.others,
             bytes,
         })
     }

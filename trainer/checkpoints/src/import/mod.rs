@@ -4,7 +4,8 @@
 //!    ([`hub`]).
 //! 2. [`store`] opens weights files as named tensors: safetensors, also in shards, and PyTorch
 //!    files ([`torch_file`], [`legacy_file`], both also inside a [`wheel`]), whose pickles are
-//!    parsed by [`pickle`] and never executed.
+//!    parsed by [`pickle`] and never executed. `dictionary` finds the weights among other entries of a
+//!    training checkpoint, and `prefix` what wrappers put before all names.
 //! 3. [`stated_config`] holds the settings that are stated: by sidecar configurations (`sidecars`,
 //!    [`hugging_face`], [`open_clip`]) or by the model family ([`family`]). [`resolve`] merges them
 //!    with the shapes and the user's [`flags`] and records the origin of each of the [`choices`].
@@ -15,6 +16,7 @@
 
 pub mod choices;
 pub mod convert;
+mod dictionary;
 pub mod efficientnet;
 pub mod family;
 pub mod flags;
@@ -26,6 +28,7 @@ pub mod open_clip;
 mod open_clip_keys;
 pub mod pickle;
 pub mod pipeline;
+mod prefix;
 pub mod preprocessing;
 mod projection;
 pub mod resolve;

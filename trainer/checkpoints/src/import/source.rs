@@ -131,9 +131,7 @@ fn shards(index: &Path) -> anyhow::Result<BTreeSet<String>> {
 /// # Errors
 /// Bad usage naming the file.
 pub fn read_json(path: &Path) -> anyhow::Result<Value> {
-    let bytes = read::bytes(path).map_err(|e| usage(format!("{}: {e}", path.display())))?;
-    serde_json::from_slice(&bytes)
-        .map_err(|e| usage(format!("{}: expected JSON: {e}", path.display())))
+    read::json(path).map_err(|e| usage(format!("{}: expected JSON: {e}", path.display())))
 }
 
 impl Files {

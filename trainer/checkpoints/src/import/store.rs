@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use espalier_io::disk::read;
 use espalier_io::disk::safetensors_file::SafetensorsFile;
+use espalier_io::disk::{content, read};
 use espalier_io::exit::usage;
 
 use super::legacy_file::{self, LegacyFile};
+use super::prefix;
 use super::torch_file::TorchFile;
 use super::wheel;
 
@@ -44,6 +45,10 @@ pub struct Store {
     pub metadata: BTreeMap<String, String>,
     /// Keys of the other entries of a training checkpoint, besides the weights.
     pub other_entries: Vec<String>,
+    /// Keys of dictionaries that lead to the weights, joined by `/`.
+    pub entered: String,
+    /// Prefix of wrappers that all names had.
+    pub stripped: String,
     /// Root of the embedding space, if the file stores one besides the weights (notation 7).
     pub root: Option<Vec<f32>>,
 }
@@ -64,7 +69,15 @@ fn format_of(path: &Path, start: &[u8]) -> anyhow::Result<Format> {
             path.display()
         )));
     }
-    Ok(Format::Safetensors)
+    match content::recognise(start) {
+        Some(found) => Err(usage(format!(
+            "{}: expected a safetensors file or a PyTorch file, found {}; {}",
+            path.display(),
+            found.name,
+            found.advice
+        ))),
+        None => Ok(Format::Safetensors),
+    }
 }
 
 /// Reads the first bytes of a file, enough to determine its format.
@@ -73,14 +86,13 @@ fn first_bytes(path: &Path) -> anyhow::Result<Vec<u8>> {
     let fail = |e| usage(format!("{}: {e}", path.display()));
     let file = read::open(path).map_err(fail)?;
     let mut start = Vec::new();
-    let most = legacy_file::MAGIC.len() as u64;
+    let most = content::HEAD as u64;
     file.take(most).read_to_end(&mut start).map_err(fail)?;
     Ok(start)
 }
 
-/// Returns a name as the layouts use it, without the prefixes of wrappers.
+/// Returns a name as the layouts use it.
 fn plain_name(name: &str) -> &str {
-    let name = name.strip_prefix("module.").unwrap_or(name);
     // open_clip stores the text encoder of a custom model below `text.`, transformers BERT below `bert.`.
     let text = name.strip_prefix("text.").or(name.strip_prefix("bert."));
     text.unwrap_or(name)
@@ -99,6 +111,8 @@ impl Store {
             metadata: BTreeMap::new(),
             other_entries: Vec::new(),
             root: None,
+            entered: String::new(),
+            stripped: String::new(),
         };
         for path in paths {
             if wheel::is_wheel(path) {
@@ -137,6 +151,7 @@ impl Store {
 
     fn add_torch(&mut self, mut torch: TorchFile) -> anyhow::Result<()> {
         self.other_entries.append(&mut torch.other_entries);
+        self.entered = torch.keys.join("/");
         self.root = self.root.take().or(torch.root()?);
         self.add(torch.path(), torch.shapes())?;
         self.files.push(OpenFile::Torch(Box::new(torch)));
@@ -145,6 +160,7 @@ impl Store {
 
     fn add_legacy(&mut self, mut legacy: LegacyFile) -> anyhow::Result<()> {
         self.other_entries.append(&mut legacy.other_entries);
+        self.entered = legacy.keys.join("/");
         self.add(legacy.path(), legacy.shapes())?;
         self.files.push(OpenFile::Legacy(Box::new(legacy)));
         Ok(())
@@ -152,8 +168,9 @@ impl Store {
 
     fn add(&mut self, path: &Path, shapes: Vec<(String, Vec<usize>)>) -> anyhow::Result<()> {
         let file = self.files.len();
+        let prefix = prefix::shared(shapes.iter().map(|(name, _)| name.as_str()));
         for (name, shape) in shapes {
-            let plain = plain_name(&name).to_owned();
+            let plain = plain_name(&name[prefix.len()..]).to_owned();
             let entry = Entry { shape, file, name };
             if self.entries.insert(plain.clone(), entry).is_some() {
                 return Err(usage(format!(
@@ -162,6 +179,7 @@ impl Store {
                 )));
             }
         }
+        self.stripped = prefix;
         Ok(())
     }
 

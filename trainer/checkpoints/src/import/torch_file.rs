@@ -1,6 +1,6 @@
 //! Reads a PyTorch archive: a zip with one pickle, which describes tensors, and a file per storage.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io::{Cursor, Read, Seek};
 use std::path::{Path, PathBuf};
 
@@ -8,14 +8,12 @@ use espalier_io::disk::read;
 use espalier_io::exit::usage;
 use zip::{CompressionMethod, ZipArchive};
 
-use super::pickle::{self, Arena, Node, Ref, Storage, TensorView};
+use super::dictionary::{self, Weights};
+use super::pickle::{self, Node, Ref, Storage, TensorView};
 
 /// Maximum size of a pickle in bytes; that of a large model with its optimiser has some hundred
 /// thousand.
 const MAX_PICKLE: u64 = 1 << 28;
-
-/// Keys under which training programs store the weights.
-const WEIGHT_KEYS: [&str; 2] = ["model", "state_dict"];
 
 /// Source of an archive: a file or memory.
 trait Source: Read + Seek {}
@@ -35,6 +33,8 @@ pub struct TorchFile {
     last: Option<(Storage, Vec<f32>)>,
     /// Root of the embedding space, stored next to the weights (MERU's CLIP baselines).
     root: Option<TensorView>,
+    /// Keys that lead to the weights of a training checkpoint.
+    pub keys: Vec<String>,
     /// Keys of the other entries of a training checkpoint, besides the weights.
     pub other_entries: Vec<String>,
 }
@@ -60,22 +60,6 @@ fn stored(archive: &mut Archive, name: &str, most: u64) -> Result<Vec<u8>, Strin
         .read_to_end(&mut bytes)
         .map_err(|e| format!("`{name}` in it: {e}"))?;
     Ok(bytes)
-}
-
-/// Returns the dictionary of weights in the value of a pickle, and the keys next to it, in
-/// alphabetical order.
-pub(super) fn state_dict(arena: &Arena, top: Ref) -> Option<(Ref, Vec<String>)> {
-    let entries = arena.entries(top)?;
-    for weights_key in WEIGHT_KEYS {
-        let inner = arena.lookup(top, weights_key);
-        if let Some(inner) = inner.filter(|at| arena.entries(*at).is_some()) {
-            let others = entries.iter().filter_map(|(key, _)| arena.text(*key));
-            // One long key may be named many times.
-            let others: BTreeSet<&str> = others.filter(|key| *key != weights_key).collect();
-            return Some((inner, others.into_iter().map(str::to_owned).collect()));
-        }
-    }
-    Some((top, Vec::new()))
 }
 
 impl TorchFile {
@@ -107,7 +91,8 @@ impl TorchFile {
     }
 
     fn read_index(path: &Path, source: Box<dyn Source>) -> Result<Self, String> {
-        let mut archive = ZipArchive::new(source).map_err(|e| e.to_string())?;
+        let mut archive = ZipArchive::new(source)
+            .map_err(|e| format!("{e}; a download that was cut off must be repeated"))?;
         let folder = archive
             .file_names()
             .filter_map(Result::ok)
@@ -128,7 +113,7 @@ impl TorchFile {
         }
         let bytes = stored(&mut archive, &format!("{folder}data.pkl"), MAX_PICKLE)?;
         let (arena, top) = pickle::read(&bytes)?;
-        let (dict, other_entries) = state_dict(&arena, top).ok_or("it contains no dictionary")?;
+        let Weights { dict, keys, others } = dictionary::find(&arena, top)?;
         let tensor = |at: Ref| match arena.get(at) {
             Node::Tensor(view) => Some(view.clone()),
             _ => None,
@@ -150,7 +135,8 @@ impl TorchFile {
             tensors,
             last: None,
             root: root.filter(|_| dict != top),
-            other_entries,
+            keys,
+            other_entries: others,
         })
     }
 

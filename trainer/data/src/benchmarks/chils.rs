@@ -4,8 +4,6 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use espalier_io::disk::read;
-
 use crate::records::error::{DataError, Result};
 
 /// Expected file layout, for error messages.
@@ -25,9 +23,7 @@ impl TwoLevels {
     /// # Errors
     /// If it cannot be read or has no pair.
     pub fn open(path: &Path) -> Result<Self> {
-        let text = read::bytes(path).map_err(DataError::io(path))?;
-        let below: BTreeMap<String, Vec<String>> = serde_json::from_slice(&text)
-            .map_err(|e| DataError::layout(path, EXPECTED, e.to_string()))?;
+        let below: BTreeMap<String, Vec<String>> = DataError::read_json(path, EXPECTED)?;
         if below.values().all(Vec::is_empty) {
             return Err(DataError::layout(path, EXPECTED, "no subclass"));
         }

@@ -63,7 +63,7 @@ impl Hyperlex {
     pub fn open(path: &Path) -> Result<Self> {
         let file = text_file(path)?;
         let text = read::text(&file).map_err(DataError::io(&file))?;
-        let mut lines = text.trim_start_matches('\u{feff}').lines();
+        let mut lines = text.lines();
         let header: Vec<&str> = lines
             .next()
             .unwrap_or_default()

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use espalier_io::disk::read;
 use serde::Deserialize;
 
 use crate::formats::picture_index::PictureIndex;
@@ -83,9 +82,7 @@ impl SugarCrepe {
                     .note("file not there", 1, &format!("{kind}.json"));
                 continue;
             };
-            let bytes = read::bytes(&file).map_err(DataError::io(&file))?;
-            let entries: BTreeMap<String, Entry> = serde_json::from_slice(&bytes)
-                .map_err(|e| DataError::layout(&file, EXPECTED, e.to_string()))?;
+            let entries: BTreeMap<String, Entry> = DataError::read_json(&file, EXPECTED)?;
             for entry in entries.into_values() {
                 let Some(path) = images.find(&entry.filename) else {
                     data.coverage.miss("picture not there", &entry.filename);

@@ -40,7 +40,7 @@ pub fn open(path: &Path, taxonomy: &Taxonomy) -> Result<Vec<TypedWord>> {
 
 /// Parses a table; the error is what was found instead, with its line.
 fn parse(text: &str, taxonomy: &Taxonomy) -> std::result::Result<Vec<TypedWord>, String> {
-    let mut lines = (1_usize..).zip(text.trim_start_matches('\u{feff}').lines());
+    let mut lines = (1_usize..).zip(text.lines());
     let header = lines.next().map_or("", |(_, line)| line);
     if header.trim_end() != "text\tnode" {
         return Err(format!("the first line `{header}`"));

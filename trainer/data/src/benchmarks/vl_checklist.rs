@@ -169,9 +169,7 @@ impl VlChecklist {
         picture_index: &mut BTreeMap<PathBuf, usize>,
         list: &mut List,
     ) -> Result<()> {
-        let bytes = read::bytes(file).map_err(DataError::io(file))?;
-        let entries: Entries = serde_json::from_slice(&bytes)
-            .map_err(|e| DataError::layout(file, EXPECTED, e.to_string()))?;
+        let entries: Entries = DataError::read_json(file, EXPECTED)?;
         for (name, texts) in entries.into_iter().take(MAX_QUESTIONS) {
             let first = |side: &str| texts.get(side).and_then(|t| t.first()).cloned();
             let (Some(positive), Some(negative)) = (first("POS"), first("NEG")) else {

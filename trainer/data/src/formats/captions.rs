@@ -83,7 +83,8 @@ fn table(path: &Path, splits: Splits<'_>) -> Result<Option<Table>> {
     Ok(Some(rows(&file, found)))
 }
 
-fn rows(file: &Path, found: Captioned) -> Table {
+fn rows(file: &Path, mut found: Captioned) -> Table {
+    let left_out = std::mem::take(&mut found.left_out);
     let rows: Vec<Row> = found
         .into_images()
         .map(|(key, file, captions)| Row {
@@ -92,7 +93,8 @@ fn rows(file: &Path, found: Captioned) -> Table {
             captions,
         })
         .collect();
-    Table::new(file.display().to_string(), rows.len(), Arc::new(Rows(rows)))
+    let name = file.display().to_string();
+    Table::new(name, rows.len(), Arc::new(Rows(rows))).with_left_out(left_out)
 }
 
 /// An image of an index.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use espalier_io::disk::read;
-use espalier_io::storage::{self, ShardFile};
+use espalier_io::storage::{self, ShardFile, ShardReader};
 
 use super::format::{Format, MAX_NAME};
 use super::tar_index::{self, MemberGroup};
@@ -20,6 +20,7 @@ use crate::records::paths::{self, Container};
 use crate::records::picture::Picture;
 use crate::records::source::{Record, Records};
 use crate::records::table::Table;
+use crate::records::walk;
 
 /// This format.
 pub const FORMAT: Format = Format {
@@ -46,7 +47,7 @@ const MEMBERS: usize = 8;
 const MAX_CLASS: u64 = MAX_NAME as u64;
 
 fn is_tar(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == "tar")
+    Container::of(path) == Some(Container::Tar)
 }
 
 /// Returns the tars in a folder, by name.
@@ -69,10 +70,10 @@ fn folder_of_tars(path: &Path) -> PathBuf {
 
 /// Returns whether the first members of a tar are images with classes and nothing else.
 fn has_classes(tar: &Path) -> bool {
-    let Ok(file) = read::open(tar) else {
+    let Ok(file) = ShardFile::open(tar) else {
         return false;
     };
-    let mut archive = tar::Archive::new(file);
+    let mut archive = tar::Archive::new(ShardReader::new(file, 0));
     let Ok(entries) = archive.entries() else {
         return false;
     };
@@ -114,13 +115,14 @@ fn class_names(tar: &Path) -> Result<Vec<String>> {
 /// If a tar cannot be opened or there is no image.
 pub fn open(found: &[PathBuf]) -> Result<Table> {
     let folders: Vec<PathBuf> = found.iter().map(|path| folder_of_tars(path)).collect();
-    let tars = paths::expand(&folders)?;
+    let (tars, mut left_out) = paths::expand_counted(&folders)?;
     let tars = tars.into_iter().filter(|(_, kind)| *kind == Container::Tar);
     let mut rows = Vec::new();
     for (tar, _) in tars {
         let names: Arc<[String]> = class_names(&tar)?.into();
         let file = ShardFile::open(&tar).map_err(DataError::io(&tar))?;
         let index = tar_index::index(&file).map_err(DataError::io(&tar))?;
+        walk::merge(&mut left_out, index.left_out);
         rows.extend(index.groups.into_iter().map(|group| Row {
             group: Ok(group),
             names: Arc::clone(&names),
@@ -139,7 +141,8 @@ pub fn open(found: &[PathBuf]) -> Result<Table> {
             found: "no image in a tar".into(),
         });
     }
-    Ok(Table::new(place, rows.len(), Arc::new(Rows(rows))))
+    let table = Table::new(place, rows.len(), Arc::new(Rows(rows)));
+    Ok(table.with_left_out(left_out))
 }
 
 /// An image of a tar, or the end of a truncated one.
@@ -162,7 +165,7 @@ fn label(group: &MemberGroup, names: &[String]) -> std::result::Result<String, F
             member.len
         )));
     }
-    let text = String::from_utf8(member.read()?).map_err(|e| fault(format!(".{CLASS}: {e}")))?;
+    let text = read::text_of(member.read()?).map_err(|e| fault(format!(".{CLASS}: {e}")))?;
     let text = text.trim();
     match text.parse::<usize>() {
         Ok(number) if !names.is_empty() => names.get(number).cloned().ok_or_else(|| {

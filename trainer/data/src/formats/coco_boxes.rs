@@ -13,6 +13,7 @@ use crate::formats::picture_index::PictureIndex;
 use crate::records::boxes::{BoxTally, GroundedBox, Origin, Region};
 use crate::records::error::{DataError, Result};
 use crate::records::fault::{Broken, Cause, Fault};
+use crate::records::frame;
 use crate::records::paths::folder_of;
 use crate::records::picture::Picture;
 use crate::records::source::{Record, Records};
@@ -104,6 +105,8 @@ struct Scene {
     key: String,
     file: Option<PathBuf>,
     boxes: Vec<(Arc<str>, [f64; 4])>,
+    /// Width and height by the index.
+    size: (f64, f64),
     tally: BoxTally,
 }
 
@@ -114,9 +117,7 @@ struct Scene {
 /// and category.
 pub fn open(path: &Path) -> Result<Table> {
     let file = json_file(path).ok_or_else(|| DataError::layout(path, EXPECTED, "no such file"))?;
-    let bytes = read::bytes(&file).map_err(DataError::io(&file))?;
-    let index: Index = serde_json::from_slice(&bytes)
-        .map_err(|e| DataError::layout(&file, EXPECTED, e.to_string()))?;
+    let index: Index = DataError::read_json(&file, EXPECTED)?;
     // COCO's annotations are in a sibling folder of the image folders.
     let folder = folder_of(&file);
     let parent = folder.parent().filter(|_| folder.ends_with("annotations"));
@@ -145,6 +146,7 @@ pub fn open(path: &Path) -> Result<Table> {
             key: image.file_name.clone(),
             file: pictures.find(&image.file_name).map(Path::to_path_buf),
             boxes: Vec::new(),
+            size: (image.width, image.height),
             tally: BoxTally::default(),
         });
         let [x, y, w, h] = annotation.bbox;
@@ -186,7 +188,10 @@ impl Records for Scenes {
             origin: Origin::NounChunk,
             synset: None,
         };
-        let boxes: Vec<GroundedBox> = scene.boxes.iter().map(grounded).collect();
+        let mut boxes: Vec<GroundedBox> = scene.boxes.iter().map(grounded).collect();
+        let mut tally = scene.tally;
+        let picture = Picture::Encoded(bytes);
+        frame::place(&picture, Some(scene.size), &mut boxes, &mut tally);
         let mut shown: Vec<&str> = boxes.iter().map(|b| b.phrase.as_str()).collect();
         shown.sort_unstable();
         shown.dedup();
@@ -194,8 +199,8 @@ impl Records for Scenes {
         let caption = shown.join(", ");
         Ok(Record {
             boxes,
-            tally: scene.tally,
-            ..Record::labelled(scene.key.clone(), Picture::Encoded(bytes), None, caption)
+            tally,
+            ..Record::labelled(scene.key.clone(), picture, None, caption)
         })
     }
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use espalier_io::disk::read;
 
 use super::format::{Format, open_all};
+use super::levels::{self, Purpose};
 use crate::records::error::{DataError, Result};
 use crate::records::fault::{Broken, Cause, Fault};
 use crate::records::picture::Picture;
@@ -24,9 +25,6 @@ pub const FORMAT: Format = Format {
 
 /// Number of ranks in the name of a lineage folder, after its number.
 const RANKS: usize = 7;
-
-/// Files that are looked at to tell whether a folder has images.
-const LOOKED_AT: usize = 100;
 
 /// Rule for files beside the folders of classes.
 const LOOSE: &str = "file beside the folders of classes";
@@ -64,22 +62,10 @@ fn label(name: &str) -> String {
 }
 
 impl Folders {
-    /// Returns whether a folder holds class folders rather than shards.
+    /// Returns whether a folder holds class folders rather than shards, or folders of splits with class folders.
     #[must_use]
     pub fn matches(path: &Path) -> bool {
-        let Ok(found) = walk::entries(path) else {
-            return false;
-        };
-        let has_images = |folder: &PathBuf| {
-            let files = walk::entries(folder).map(|found| found.files);
-            files.is_ok_and(|files| {
-                files
-                    .iter()
-                    .take(LOOKED_AT)
-                    .any(|file| walk::is_picture(file))
-            })
-        };
-        found.folders.iter().any(has_images)
+        levels::has_classes(path) || levels::roots(path, Purpose::Everything).is_some()
     }
 
     /// Opens folders of class folders. Only lists file names.
@@ -89,7 +75,7 @@ impl Folders {
     pub fn open(paths: &[PathBuf]) -> Result<Self> {
         let mut classes: BTreeMap<PathBuf, Class> = BTreeMap::new();
         let mut left_out = LeftOut::new();
-        for path in paths {
+        for path in &levels::resolved(paths, Purpose::Everything) {
             let top = walk::entries(path)?;
             walk::merge(&mut left_out, top.left_out);
             for file in top.files {
@@ -219,6 +205,20 @@ mod tests {
         );
         assert_eq!(label("n02056570"), "n02056570");
         assert_eq!(label("king_penguin"), "king_penguin");
+    }
+
+    #[test]
+    fn the_folders_of_splits_are_read_as_one() {
+        let dir = tempfile::tempdir().unwrap();
+        for file in ["train/cat/1.jpg", "val/cat/2.jpg", "test/dog/3.jpg"] {
+            let path = dir.path().join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "x").unwrap();
+        }
+        assert!(Folders::matches(dir.path()));
+        let classes = Folders::open(&[dir.path().to_owned()]).unwrap();
+        let labels: Vec<&str> = classes.pictures().map(|(label, _)| label).collect();
+        assert_eq!(labels, ["dog", "cat", "cat"]);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
 
 use super::format::{Format, open_all};
+use super::levels;
 use crate::formats::parquet_shard::{self, Footer};
 use crate::formats::tar_shard::TarShard;
 use crate::records::boxes::Boxes;
@@ -14,6 +15,7 @@ use crate::records::error::{DataError, Result, first_names};
 use crate::records::fault::{Broken, Cause, Fault};
 use crate::records::paths::{self, Container};
 use crate::records::source::{Dataset, Record, Records, Unit};
+use crate::records::walk::{self, LeftOut};
 
 /// Shards in object storage that are opened at the same time.
 const OPENED_AT_ONCE: usize = 16;
@@ -40,10 +42,13 @@ pub struct Grit {
     shards: Vec<Shard>,
     units: Vec<Unit>,
     boxes: Boxes,
+    left_out: LeftOut,
 }
 
 /// Contents of one opened shard.
+#[derive(Default)]
 struct Opened {
+    left_out: LeftOut,
     parts: Vec<(u32, u64)>,
     complete: u64,
     unreadable: Option<Broken>,
@@ -73,7 +78,14 @@ impl Grit {
     }
 
     fn open_shards(paths: &[PathBuf], boxes: Boxes) -> Result<Self> {
-        let found = paths::expand(paths)?;
+        let found = paths::expand_counted(paths).map_err(|error| match error {
+            DataError::NothingFound { place, found } => DataError::NothingFound {
+                found: found + &levels::hint(Path::new(&place)),
+                place,
+            },
+            error => error,
+        });
+        let (found, mut left_out) = found?;
         // Collects all results first, so that the reported error does not depend on timing.
         let open = || -> Vec<Result<Opened>> {
             let each =
@@ -105,6 +117,7 @@ impl Grit {
                     }),
             );
             complete += opened.complete;
+            walk::merge(&mut left_out, opened.left_out);
             let name = path.display().to_string();
             shards.push(Shard {
                 path,
@@ -131,6 +144,7 @@ impl Grit {
             shards,
             units,
             boxes,
+            left_out,
         })
     }
 
@@ -150,19 +164,20 @@ fn open_shard(path: &Path, container: Container, boxes: Boxes) -> Result<Opened>
                     .iter()
                     .map(|group| (u32::try_from(group.rows).unwrap_or(u32::MAX), group.bytes))
                     .collect(),
-                unreadable: None,
+                ..Opened::default()
             }),
             Footer::Unreadable(fault) => Ok(Opened {
                 parts: vec![(1, 0)],
-                complete: 0,
                 unreadable: Some(fault.of("first")),
+                ..Opened::default()
             }),
         },
         Container::Tar => {
-            let shard = TarShard::open(path, boxes)?;
+            let mut shard = TarShard::open(path, boxes)?;
             let records = u32::try_from(shard.records()).unwrap_or(u32::MAX);
             let complete = shard.complete_records() as u64;
             Ok(Opened {
+                left_out: std::mem::take(&mut shard.left_out),
                 // Only member offsets are held in memory; images are read one by one.
                 parts: vec![(records, 0)],
                 complete,
@@ -185,6 +200,10 @@ impl Dataset for Grit {
         self.shards
             .get(shard as usize)
             .map_or("unknown shard", |shard| shard.name.as_str())
+    }
+
+    fn left_out(&self) -> LeftOut {
+        self.left_out.clone()
     }
 
     fn prefetch(&self, unit: usize) {

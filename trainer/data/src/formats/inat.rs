@@ -86,10 +86,8 @@ fn json_file(path: &Path) -> Option<PathBuf> {
 /// Returns whether a path is such a JSON, or a folder with one.
 #[must_use]
 pub fn matches(path: &Path) -> bool {
-    let read = |file: PathBuf| read::bytes(file).ok();
-    json_file(path).and_then(read).is_some_and(|bytes| {
-        serde_json::from_slice::<Index>(&bytes).is_ok_and(|i| !i.categories.is_empty())
-    })
+    let index = json_file(path).and_then(|file| read::json::<Index>(file).ok());
+    index.is_some_and(|index| !index.categories.is_empty())
 }
 
 /// Reads the index and locates its images. Their label is the lineage, ranks joined by `/`.
@@ -98,9 +96,7 @@ pub fn matches(path: &Path) -> bool {
 /// If the file cannot be read or has an unexpected layout.
 pub fn open(path: &Path) -> Result<Table> {
     let file = json_file(path).ok_or_else(|| DataError::layout(path, EXPECTED, "no such file"))?;
-    let bytes = read::bytes(&file).map_err(DataError::io(&file))?;
-    let index: Index = serde_json::from_slice(&bytes)
-        .map_err(|e| DataError::layout(&file, EXPECTED, e.to_string()))?;
+    let index: Index = DataError::read_json(&file, EXPECTED)?;
     let is_long = |category: &&Category| {
         category.label().len() > MAX_NAME || category.common_name.len() > MAX_NAME
     };

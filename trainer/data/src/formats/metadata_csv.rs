@@ -43,6 +43,9 @@ const PATH_COLUMNS: [&str; 5] = [
 /// Columns with a label that is not a lineage.
 const LABELS: [&str; 3] = ["class", "label", "synset"];
 
+/// Bytes that hold the header.
+const HEAD: u64 = 1 << 14;
+
 /// Separator of the texts of a chain.
 const ARROW: &str = "=>";
 
@@ -94,22 +97,24 @@ fn csv_file(path: &Path) -> Option<PathBuf> {
     candidates.into_iter().find(|p| is_csv(p))
 }
 
-fn columns(file: &Path) -> std::result::Result<(csv::Reader<std::fs::File>, Columns), String> {
-    let mut rows = csv::Reader::from_reader(read::open(file).map_err(|e| e.to_string())?);
+fn columns(rows: &mut csv::Reader<&[u8]>) -> std::result::Result<Columns, String> {
     let header = rows.headers().map_err(|e| e.to_string())?;
-    let columns = Columns::detect(header).ok_or_else(|| {
+    Columns::detect(header).ok_or_else(|| {
         format!(
             "the columns {}",
             header.iter().collect::<Vec<_>>().join(", ")
         )
-    })?;
-    Ok((rows, columns))
+    })
 }
 
 /// Returns whether a path is such a CSV, or a folder with one.
 #[must_use]
 pub fn matches(path: &Path) -> bool {
-    csv_file(path).is_some_and(|file| !path.is_dir() || columns(&file).is_ok())
+    let has_columns = |file: &Path| {
+        let head = read::head(file, HEAD);
+        head.is_ok_and(|text| columns(&mut csv::Reader::from_reader(text.as_bytes())).is_ok())
+    };
+    csv_file(path).is_some_and(|file| !path.is_dir() || has_columns(&file))
 }
 
 /// Builds the lineage of seven ranks; removes the genus from the species epithet.
@@ -144,7 +149,9 @@ fn lineage_of_chain(chain: &str) -> Option<String> {
 pub fn open(path: &Path) -> Result<Table> {
     let file = csv_file(path).ok_or_else(|| DataError::layout(path, EXPECTED, "no such file"))?;
     let broken = |found: String| DataError::layout(&file, EXPECTED, found);
-    let (mut rows, columns) = columns(&file).map_err(broken)?;
+    let text = read::text(&file).map_err(DataError::io(&file))?;
+    let mut rows = csv::Reader::from_reader(text.as_bytes());
+    let columns = columns(&mut rows).map_err(broken)?;
     let pictures = PictureIndex::of(&[folder_of(&file)])?;
     let (_, condition) = split_condition(path);
     let filter = condition.map(|condition| {

@@ -15,6 +15,7 @@ pub mod grit;
 pub mod hierarcaps;
 pub mod inat;
 pub mod labels;
+pub mod levels;
 pub mod listed;
 pub mod metadata_csv;
 pub mod open;

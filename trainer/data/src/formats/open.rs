@@ -11,6 +11,7 @@ use espalier_io::exit::usage;
 use espalier_io::output;
 
 use crate::Dataset;
+use crate::formats::levels::{self, Purpose};
 use crate::formats::registry::{self, Need};
 use crate::formats::{arrays, splits};
 use crate::records::error::{DataError, Result};
@@ -103,8 +104,14 @@ fn open_labelled(paths: &[PathBuf], benchmark: Option<(Option<&str>, &str)>) -> 
             split: Some(found.description),
         });
     }
-    let data = registry::open(paths, Need::Labels)?;
-    Ok(Labelled { data, split: None })
+    let parts = levels::resolved(paths, Purpose::Evaluation);
+    let data = registry::open(&parts, Need::Labels)?;
+    let names = parts.iter().map(|part| part.display().to_string());
+    let names: Vec<String> = names.collect();
+    Ok(Labelled {
+        data,
+        split: (parts != paths).then(|| names.join(", ")),
+    })
 }
 
 #[cfg(test)]

@@ -58,9 +58,10 @@ fn rows(path: &Path, header: bool) -> Result<(csv::StringRecord, Vec<csv::String
         places: vec![path.display().to_string()],
         detail: format!(": {e}"),
     };
+    let text = read::text(path).map_err(DataError::io(path))?;
     let mut reader = csv::ReaderBuilder::new()
         .has_headers(header)
-        .from_reader(read::open(path).map_err(DataError::io(path))?);
+        .from_reader(text.as_bytes());
     let names = if header {
         reader.headers().map_err(broken)?.clone()
     } else {

@@ -1,12 +1,16 @@
 //! The records of a loaded row group.
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Float32Type, Float64Type, Int32Type, Int64Type};
+use arrow_array::types::{
+    ArrowPrimitiveType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
+    UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+};
 use arrow_array::{Array, ArrayRef, ListArray, RecordBatch};
 use arrow_schema::DataType;
 
 use crate::records::boxes::{Entry, check_lengths, ground};
 use crate::records::fault::{Broken, Cause, Fault};
+use crate::records::frame;
 use crate::records::picture::Picture;
 use crate::records::source::{Record, Records};
 
@@ -36,6 +40,8 @@ struct Columns {
     noun_chunks: Option<ArrayRef>,
     ref_exps: Option<ArrayRef>,
     synsets: Option<ArrayRef>,
+    /// Width and height of the image.
+    sides: [Option<ArrayRef>; 2],
 }
 
 /// A row group in memory.
@@ -109,16 +115,20 @@ impl Columns {
             noun_chunks: batch.column_by_name("noun_chunks").cloned(),
             ref_exps: batch.column_by_name("ref_exps").cloned(),
             synsets: batch.column_by_name("synsets").cloned(),
+            sides: ["width", "height"].map(|name| batch.column_by_name(name).cloned()),
         })
     }
 
     fn key(&self, row: usize) -> Option<String> {
         let key = self.key.as_ref().filter(|key| key.is_valid(row))?;
-        match key.data_type() {
-            DataType::Int64 => Some(key.as_primitive::<Int64Type>().value(row).to_string()),
-            DataType::Int32 => Some(key.as_primitive::<Int32Type>().value(row).to_string()),
-            _ => text(key, row).ok().flatten().map(String::from),
-        }
+        number(key, row).or_else(|| text(key, row).ok().flatten().map(String::from))
+    }
+
+    /// Returns the size that a row states for its image.
+    fn listed_size(&self, row: usize) -> Option<(f64, f64)> {
+        let [width, height] = &self.sides;
+        let side = |column: &Option<ArrayRef>| number(column.as_ref()?, row)?.parse().ok();
+        Some((side(width)?, side(height)?))
     }
 
     fn read(&self, row: usize, key: String) -> Result<Record, Fault> {
@@ -146,7 +156,13 @@ impl Columns {
         for caption in record.captions() {
             check_lengths(caption, &noun_chunks, &ref_exps)?;
         }
-        let (boxes, tally) = ground(&record.caption, &noun_chunks, &ref_exps, &synsets);
+        let (mut boxes, mut tally) = ground(&record.caption, &noun_chunks, &ref_exps, &synsets);
+        frame::place(
+            &record.picture,
+            self.listed_size(row),
+            &mut boxes,
+            &mut tally,
+        );
         Ok(Record {
             boxes,
             synsets,
@@ -170,6 +186,30 @@ impl Records for ParquetRecords {
         columns
             .read(local_row, key.clone())
             .map_err(|fault| fault.of(key))
+    }
+}
+
+/// Returns the number in a row as text; `None` for null and for columns of another type.
+fn number(column: &ArrayRef, row: usize) -> Option<String> {
+    fn value<T: ArrowPrimitiveType>(column: &ArrayRef, row: usize) -> Option<String>
+    where
+        T::Native: ToString,
+    {
+        let column = column.as_primitive_opt::<T>()?;
+        column.is_valid(row).then(|| column.value(row).to_string())
+    }
+    match column.data_type() {
+        DataType::Int8 => value::<Int8Type>(column, row),
+        DataType::Int16 => value::<Int16Type>(column, row),
+        DataType::Int32 => value::<Int32Type>(column, row),
+        DataType::Int64 => value::<Int64Type>(column, row),
+        DataType::UInt8 => value::<UInt8Type>(column, row),
+        DataType::UInt16 => value::<UInt16Type>(column, row),
+        DataType::UInt32 => value::<UInt32Type>(column, row),
+        DataType::UInt64 => value::<UInt64Type>(column, row),
+        DataType::Float32 => value::<Float32Type>(column, row),
+        DataType::Float64 => value::<Float64Type>(column, row),
+        _ => None,
     }
 }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, FieldRef, Schema};
+use espalier_io::disk::content;
 use espalier_io::storage::ShardFile;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
@@ -254,10 +255,11 @@ fn check_ends(file: &ShardFile) -> std::io::Result<Option<Fault>> {
     file.read_exact_at(&mut ends[0], 0)?;
     file.read_exact_at(&mut ends[1], len - 4)?;
     Ok(if ends[0] != *MAGIC {
-        Some(Fault::new(
-            Cause::ShardDamaged,
-            "expected a parquet file, which begins with PAR1",
-        ))
+        let mut head = vec![0; len.min(content::HEAD as u64) as usize];
+        file.read_exact_at(&mut head, 0)?;
+        let found = content::describe(&head);
+        let detail = format!("expected a parquet file, which begins with PAR1, {found}");
+        Some(Fault::new(Cause::ShardDamaged, detail))
     } else if ends[1] != *MAGIC {
         let detail = format!("the file ends after {len} bytes, without a footer");
         Some(Fault::new(Cause::ShardEndsEarly, detail))
@@ -369,9 +371,9 @@ fn check_types(path: &Path, schema: &Schema, caption: &str) -> Result<()> {
         "a list of lists of floating-point numbers",
         &is_boxes,
     )?;
-    check("key", "text or an integer", &|t| {
-        is_text(t) || matches!(t, DataType::Int64 | DataType::Int32)
-    })?;
+    check("key", "text or a number", &|t| is_text(t) || t.is_numeric())?;
+    check("width", "a number", &DataType::is_numeric)?;
+    check("height", "a number", &DataType::is_numeric)?;
     check("synsets", "a list of texts", &is_list_of_texts)
 }
 
@@ -408,9 +410,14 @@ fn projected(schema: &Schema, columns: NamedColumns) -> Vec<&'static str> {
         PictureColumn::Struct => "image.bytes",
         PictureColumn::Plain(name) => name,
     };
+    let has = |name: &&str| schema.field_with_name(name).is_ok();
+    let sizes = ["width", "height"]
+        .into_iter()
+        .filter(|_| has(&"noun_chunks") || has(&"ref_exps"));
     ["key", columns.caption, "noun_chunks", "ref_exps", "synsets"]
         .into_iter()
-        .filter(|name| schema.field_with_name(name).is_ok())
+        .chain(sizes)
+        .filter(has)
         .chain([picture])
         .collect()
 }

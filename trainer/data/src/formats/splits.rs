@@ -108,9 +108,7 @@ struct Scene {
 }
 
 fn read_clevr(folder: &Path, file: &Path) -> Result<Vec<Listed>> {
-    let bytes = read::bytes(file).map_err(DataError::io(file))?;
-    let scenes: Scenes = serde_json::from_slice(&bytes)
-        .map_err(|e| DataError::layout(file, EXPECTED, e.to_string()))?;
+    let scenes: Scenes = DataError::read_json(file, EXPECTED)?;
     let row = |scene: Scene| {
         let name = scene.image_filename;
         // `CLEVR_val_000000.png` is in `images/val/`.

@@ -1,16 +1,30 @@
 //! Index of the members of a tar, grouped into records, without reading their contents.
 
 use std::cell::Cell;
+use std::collections::{HashMap, HashSet};
 use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
 use std::sync::Arc;
 
+use espalier_io::disk::content;
 use espalier_io::storage::{ShardFile, ShardReader};
 
 use crate::records::fault::{Cause, Fault};
 use crate::records::picture::ByteRange;
+use crate::records::walk::{self, EXTENSIONS, HIDDEN, LeftOut};
 
-/// Consecutive members with the same key: the text before the first dot of the base name, with
-/// the folders before it (notation 5.2).
+/// Rule for members that are neither files nor folders.
+const SPECIAL: &str = "member that is neither a file nor a folder";
+/// Rule for members without an extension.
+const NO_EXTENSION: &str = "member without an extension";
+/// Rule for earlier members of a name that occurs again.
+const REPEATED: &str = "member of a name that occurs again (the last one is read)";
+
+/// Extensions of the texts of a record.
+const TEXTS: [&str; 3] = ["txt", "json", "cls"];
+
+/// Members with the same key: the text before the first dot of the base name, with the folders before it
+/// (notation 5.2).
 #[derive(Clone, Debug)]
 pub struct MemberGroup {
     /// The key.
@@ -45,6 +59,8 @@ pub struct TarIndex {
     pub truncation: Option<Fault>,
     /// Key of the member at which the scan ended, if its header could be read.
     pub truncated_key: Option<String>,
+    /// Members that belong to no record, by the rule that leaves them out.
+    pub left_out: LeftOut,
 }
 
 /// A reader that records when a read reaches the end of the shard.
@@ -85,8 +101,9 @@ pub fn index(file: &Arc<ShardFile>) -> std::io::Result<TarIndex> {
         file: ShardReader::new(Arc::clone(file), 0),
         reached_end: &reached_end,
     });
-    let mut groups: Vec<MemberGroup> = Vec::new();
-    let (mut truncation, mut truncated_key) = (None, None);
+    let mut members: Vec<(String, ByteRange)> = Vec::new();
+    let mut left_out = LeftOut::new();
+    let (mut truncation, mut truncated_name) = (None, None);
     for entry in archive.entries_with_seek()? {
         let entry = match entry {
             Ok(entry) => entry,
@@ -100,49 +117,152 @@ pub fn index(file: &Arc<ShardFile>) -> std::io::Result<TarIndex> {
                 break;
             }
         };
-        if !entry.header().entry_type().is_file() {
+        let name = walk::shown(&entry.path()?);
+        let kind = entry.header().entry_type();
+        if !kind.is_file() {
+            let is_other = !kind.is_dir();
+            walk::leave_out(&mut left_out, SPECIAL, is_other.into(), Path::new(&name));
             continue;
         }
-        let name = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
-        let Some((key, extension)) = split(&name) else {
-            continue;
-        };
-        let (offset, size) = (entry.raw_file_position(), entry.size());
-        if offset.checked_add(size).is_none_or(|end| end > len) {
+        let (offset, len_of_member) = (entry.raw_file_position(), entry.size());
+        if offset
+            .checked_add(len_of_member)
+            .is_none_or(|end| end > len)
+        {
             reached_end.set(true);
-            truncated_key = Some(key.to_owned());
+            truncated_name = Some(name);
             break;
         }
-        let member = (
-            extension.to_lowercase(),
-            ByteRange {
-                file: Arc::clone(file),
-                offset,
-                len: size,
-            },
-        );
-        match groups.last_mut() {
-            Some(group) if group.key == key => group.members.push(member),
-            _ => groups.push(MemberGroup {
-                key: key.to_owned(),
-                members: vec![member],
-            }),
+        if is_hidden(&name) {
+            walk::leave_out(&mut left_out, HIDDEN, 1, Path::new(&name));
+            continue;
         }
+        let range = ByteRange {
+            file: Arc::clone(file),
+            offset,
+            len: len_of_member,
+        };
+        members.push((name, range));
     }
     if truncation.is_none() && reached_end.get() {
         let detail = format!("the file ends after {len} bytes, before the end of the archive");
         truncation = Some(Fault::new(Cause::ShardEndsEarly, detail));
     }
+    if members.is_empty()
+        && let Some(fault) = &mut truncation
+        && len > 0
+        && let Some(content) = recognised(file)?
+    {
+        *fault = Fault::new(Cause::ShardDamaged, format!("expected a tar, {content}"));
+    }
+    let keys = Keys::of(members.iter().map(|(name, _)| name.as_str()));
+    let truncated_key = truncated_name.and_then(|name| Some(keys.split(&name)?.0.to_owned()));
     Ok(TarIndex {
-        groups,
+        groups: grouped(members, &keys, &mut left_out),
         truncation,
         truncated_key,
+        left_out,
     })
 }
 
-/// Splits a member name into key and extension; `None` for hidden files and names without
-/// extension.
-fn split(name: &str) -> Option<(&str, &str)> {
+/// Describes content that is no tar, by its first bytes.
+fn recognised(file: &Arc<ShardFile>) -> std::io::Result<Option<String>> {
+    let mut head = Vec::new();
+    ShardReader::new(Arc::clone(file), 0)
+        .take(content::HEAD as u64)
+        .read_to_end(&mut head)?;
+    Ok(content::recognise(&head).map(|_| content::describe(&head)))
+}
+
+/// Groups members into records. The members of a record need not be neighbours; a key whose members begin again
+/// later is another record.
+fn grouped(
+    members: Vec<(String, ByteRange)>,
+    keys: &Keys,
+    left_out: &mut LeftOut,
+) -> Vec<MemberGroup> {
+    let mut groups: Vec<MemberGroup> = Vec::new();
+    let mut of_key: HashMap<String, usize> = HashMap::new();
+    for (name, range) in members {
+        let Some((key, extension)) = keys.split(&name) else {
+            walk::leave_out(left_out, NO_EXTENSION, 1, Path::new(&name));
+            continue;
+        };
+        let extension = extension.to_lowercase();
+        let last = groups.len().checked_sub(1);
+        let at = of_key.get(key).copied();
+        let again = at.and_then(|at| {
+            let mut members = groups[at].members.iter();
+            Some((at, members.position(|(e, _)| *e == extension)?))
+        });
+        match (at, again) {
+            // As unpacking the tar does, which writes the later one over the earlier one.
+            (Some(_), Some((at, member))) if Some(at) == last => {
+                walk::leave_out(left_out, REPEATED, 1, Path::new(&name));
+                groups[at].members[member].1 = range;
+            }
+            (Some(at), None) => groups[at].members.push((extension, range)),
+            _ => {
+                of_key.insert(key.to_owned(), groups.len());
+                groups.push(MemberGroup {
+                    key: key.to_owned(),
+                    members: vec![(extension, range)],
+                });
+            }
+        }
+    }
+    groups
+}
+
+/// How the names of an archive are split into key and extension.
+///
+/// A key ends at the first dot of the base name, as in WebDataset. Names such as `photo 2.0.jpg`, where no member
+/// of the key `photo 2` would have an extension that is known, are split at the last dot.
+struct Keys(HashSet<String>);
+
+impl Keys {
+    fn of<'a>(names: impl Iterator<Item = &'a str>) -> Self {
+        let known = names.filter_map(split_at_first_dot);
+        let known = known.filter(|(_, extension)| is_known(extension));
+        Self(known.map(|(key, _)| key.to_owned()).collect())
+    }
+
+    /// Splits a name; `None` for names without extension.
+    fn split<'a>(&self, name: &'a str) -> Option<(&'a str, &'a str)> {
+        let (key, extension) = split_at_first_dot(name)?;
+        if !self.0.contains(key)
+            && let Some((before, last)) = extension.rsplit_once('.')
+            && is_known(last)
+        {
+            let end = name.len() - last.len() - 1;
+            let start = name.len() - extension.len() - 1 - key.len();
+            debug_assert_eq!(end - start, key.len() + 1 + before.len());
+            return Some((&name[start..end], last));
+        }
+        Some((key, extension))
+    }
+}
+
+/// Returns whether an extension is one of a record: an image, its texts, its class, or a part of a prepared record.
+fn is_known(extension: &str) -> bool {
+    let extension = extension.to_lowercase();
+    let (first, rest) = extension.split_once('.').unwrap_or(("", &extension));
+    let is_part = first.is_empty()
+        || first == "child"
+        || first
+            .strip_prefix("parent")
+            .is_some_and(|number| number.bytes().all(|b| b.is_ascii_digit()));
+    extension == "numparents.txt"
+        || is_part && (EXTENSIONS.contains(&rest) || TEXTS.contains(&rest))
+}
+
+fn is_hidden(name: &str) -> bool {
+    name.split('/')
+        .any(|part| part.starts_with('.') && part != "." || part == "__MACOSX")
+}
+
+/// Splits a member name at the first dot of its base name.
+fn split_at_first_dot(name: &str) -> Option<(&str, &str)> {
     let name = name.strip_prefix("./").unwrap_or(name);
     let base = name.rfind('/').map_or(0, |slash| slash + 1);
     let dot = base + name[base..].find('.')?;
@@ -155,21 +275,94 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_key_ends_at_the_first_dot_of_the_base_name() {
-        assert_eq!(split("0001.child.jpg"), Some(("0001", "child.jpg")));
-        assert_eq!(split("./a.b/0001.jpg"), Some(("a.b/0001", "jpg")));
-        assert_eq!(split("README"), None);
-        assert_eq!(split("x/.hidden.jpg"), None);
+    fn the_key_ends_at_the_first_dot_of_the_base_name_where_the_rest_is_known() {
+        let names = [
+            "0001.child.jpg",
+            "0001.parent000.txt",
+            "./a.b/0001.jpg",
+            "./a.b/0001.seg.png",
+            "photo 2.0 (v1.0).jpg",
+            "photo 2.0 (v1.0).txt",
+            "x/3.1.depth.npy",
+        ];
+        let keys = Keys::of(names.into_iter());
+        assert_eq!(keys.split(names[0]), Some(("0001", "child.jpg")));
+        assert_eq!(keys.split(names[1]), Some(("0001", "parent000.txt")));
+        assert_eq!(keys.split(names[2]), Some(("a.b/0001", "jpg")));
+        assert_eq!(keys.split(names[3]), Some(("a.b/0001", "seg.png")));
+        assert_eq!(keys.split(names[4]), Some(("photo 2.0 (v1.0)", "jpg")));
+        assert_eq!(keys.split(names[5]), Some(("photo 2.0 (v1.0)", "txt")));
+        assert_eq!(keys.split(names[6]), Some(("x/3", "1.depth.npy")));
+        assert_eq!(keys.split("README"), None);
+    }
+
+    /// Returns key, extensions and contents of each record.
+    fn records(members: &[(&str, usize)]) -> (Vec<(String, Vec<(String, u64)>)>, LeftOut) {
+        let index = index_of(&tar_of(members));
+        assert!(index.truncation.is_none());
+        let of = |group: MemberGroup| {
+            let sizes = group.members.into_iter().map(|(e, range)| (e, range.len));
+            (group.key, sizes.collect())
+        };
+        (index.groups.into_iter().map(of).collect(), index.left_out)
+    }
+
+    #[test]
+    fn members_of_a_record_need_not_be_neighbours_and_the_last_of_a_name_is_read() {
+        let (found, left_out) = records(&[
+            ("2.jpg", 5),
+            ("1.txt", 3),
+            ("1.jpg", 7),
+            ("1.jpg", 8),
+            ("2.txt", 4),
+            ("._2.jpg", 1),
+            ("README", 1),
+        ]);
+        let member = |extension: &str, len: u64| (extension.to_owned(), len);
+        let expected = [
+            ("2".to_owned(), vec![member("jpg", 5), member("txt", 4)]),
+            ("1".to_owned(), vec![member("txt", 3), member("jpg", 8)]),
+        ];
+        assert_eq!(found, expected);
+        for rule in [HIDDEN, REPEATED, NO_EXTENSION] {
+            assert_eq!(left_out[rule].count, 1, "{rule}");
+        }
+    }
+
+    #[test]
+    fn a_key_that_begins_again_is_another_record() {
+        let (found, left_out) = records(&[
+            ("1.jpg", 5),
+            ("1.txt", 3),
+            ("2.jpg", 2),
+            ("1.jpg", 7),
+            ("1.txt", 8),
+        ]);
+        let keys: Vec<&str> = found.iter().map(|(key, _)| key.as_str()).collect();
+        assert_eq!(keys, ["1", "2", "1"]);
+        assert_eq!(found[2].1.len(), 2);
+        assert!(left_out.is_empty());
+    }
+
+    #[test]
+    fn content_that_is_no_tar_is_named() {
+        let index = index_of(b"<!DOCTYPE html><html>404</html>");
+        let detail = index.truncation.unwrap().detail;
+        assert!(detail.contains("found a web page"), "{detail}");
     }
 
     fn tar_bytes() -> Vec<u8> {
+        tar_of(&[("1.jpg", 700), ("1.txt", 3), ("2.jpg", 512), ("2.txt", 0)])
+    }
+
+    fn tar_of(members: &[(&str, usize)]) -> Vec<u8> {
         let mut builder = tar::Builder::new(Vec::new());
-        for (name, size) in [("1.jpg", 700), ("1.txt", 3), ("2.jpg", 512), ("2.txt", 0)] {
+        for &(name, size) in members {
             let mut header = tar::Header::new_gnu();
-            header.set_size(size);
+            header.set_size(size as u64);
             header.set_cksum();
             builder
-                .append_data(&mut header, name, vec![7_u8; size as usize].as_slice())
+                .append_data(&mut header, name, vec![7_u8; size].as_slice())
                 .unwrap();
         }
         builder.into_inner().unwrap()

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use espalier_io::disk::read;
 use espalier_io::storage::ShardFile;
 use serde_json::Value;
 
@@ -12,9 +13,10 @@ use crate::records::boxes::{
 };
 use crate::records::error::{DataError, Result};
 use crate::records::fault::{Broken, Cause, Fault};
+use crate::records::frame;
 use crate::records::picture::{ByteRange, Picture};
 use crate::records::source::{Record, Records};
-use crate::records::walk::EXTENSIONS;
+use crate::records::walk::{EXTENSIONS, LeftOut};
 
 const EXPECTED: &str = "<key>.jpg|.png|.webp, <key>.json, <key>.txt (img2dataset; with --dataset captions \
                       one of the two texts is enough) or <key>.child.jpg, \
@@ -63,6 +65,8 @@ pub struct TarShard {
     groups: Vec<MemberGroup>,
     /// The record at which the file was truncated, counted as one additional record.
     tail: Option<Broken>,
+    /// Members that belong to no record, by the rule that leaves them out.
+    pub left_out: LeftOut,
 }
 
 impl TarShard {
@@ -86,6 +90,7 @@ impl TarShard {
                 boxes,
                 groups: Vec::new(),
                 tail,
+                left_out: index.left_out,
             });
         };
         if layout == TarLayout::Raw {
@@ -116,6 +121,7 @@ impl TarShard {
             boxes,
             groups,
             tail,
+            left_out: index.left_out,
         })
     }
 
@@ -247,14 +253,15 @@ fn missing(extension: &str) -> Fault {
 }
 
 fn text_of(range: &ByteRange, extension: &str) -> Result<String, Fault> {
-    String::from_utf8(range.read()?)
+    read::text_of(range.read()?)
         .map_err(|e| Fault::new(Cause::UnreadableText, format!(".{extension}: {e}")))
 }
 
 fn json_of(group: &MemberGroup) -> Result<Value, Fault> {
     let bytes = group.get("json").ok_or_else(|| missing("json"))?.read()?;
-    serde_json::from_slice(&bytes)
-        .map_err(|e| Fault::new(Cause::UnreadableMetadata, format!(".json: {e}")))
+    let fault = |e: String| Fault::new(Cause::UnreadableMetadata, format!(".json: {e}"));
+    let text = read::text_of(bytes).map_err(|e| fault(e.to_string()))?;
+    serde_json::from_str(&text).map_err(|e| fault(e.to_string()))
 }
 
 fn not_blank(caption: String) -> Result<String, Fault> {
@@ -290,7 +297,10 @@ fn read_raw(group: &MemberGroup, boxes: Boxes) -> Result<Record, Fault> {
     for caption in record.captions() {
         check_lengths(caption, &noun_chunks, &ref_exps)?;
     }
-    let (boxes, tally) = ground(&record.caption, &noun_chunks, &ref_exps, &synsets);
+    let (mut boxes, mut tally) = ground(&record.caption, &noun_chunks, &ref_exps, &synsets);
+    let side = |key: &str| json.get(key)?.as_f64();
+    let listed = side("width").zip(side("height"));
+    frame::place(&record.picture, listed, &mut boxes, &mut tally);
     Ok(Record {
         boxes,
         synsets,

@@ -5,11 +5,9 @@
 //! root, has no hypernym.
 
 use std::collections::{BTreeSet, HashMap};
-use std::io::Read;
 use std::path::Path;
 
 use espalier_core::taxonomy::Hypernyms;
-use espalier_io::disk::gzip::Unpacked;
 use espalier_io::disk::read;
 
 use crate::records::error::{DataError, Result};
@@ -19,9 +17,6 @@ pub const EXPECTED: &str = "a table of nouns: tab-separated, plain or gzip, with
     synset, names, hypernyms, gloss";
 
 const COLUMNS: [&str; 4] = ["synset", "names", "hypernyms", "gloss"];
-
-/// The first two bytes of a gzip file (RFC 1952, section 2.3.1).
-const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// WordNet's markers of adjective positions; they are not part of a name.
 const MARKERS: [&str; 3] = ["(a)", "(p)", "(ip)"];
@@ -77,25 +72,12 @@ impl Nouns {
     /// header, a wrong number of columns, an empty id or name, a duplicate id or a missing
     /// hypernym; and if there is no root or more than one.
     pub fn open(path: &Path) -> Result<Self> {
-        let bytes = read::bytes(path).map_err(DataError::io(path))?;
-        let text = if bytes.starts_with(&GZIP) {
-            let mut text = String::new();
-            let mut unpacked = Unpacked::new(bytes.as_slice());
-            unpacked
-                .read_to_string(&mut text)
-                .map_err(DataError::io(path))?;
-            text
-        } else {
-            String::from_utf8(bytes).map_err(|e| {
-                DataError::layout(path, EXPECTED, format!("bytes that are no UTF-8: {e}"))
-            })?
-        };
+        let text = read::text(path).map_err(DataError::io(path))?;
         Self::parse(&text).map_err(|found| DataError::layout(path, EXPECTED, found))
     }
 
     /// Parses a table; the error is what was found instead, with its line.
     fn parse(text: &str) -> std::result::Result<Self, String> {
-        let text = text.trim_start_matches('\u{feff}');
         let mut lines = (1_usize..).zip(text.lines());
         let header = lines.next().map_or("", |(_, line)| line);
         if !header.split('\t').map(str::trim).eq(COLUMNS) {

@@ -95,6 +95,15 @@ pub struct BoxTally {
     /// Records whose number of synsets differs from their number of noun chunks (synsets of boxes
     /// ignored).
     pub synsets_misaligned: u64,
+    /// Boxes that were drawn on the stored pixels of a photo with an orientation (turned with it).
+    #[serde(default)]
+    pub turned: u64,
+    /// Turned photos whose listed size fits the stored and the upright frame (taken for upright).
+    #[serde(default)]
+    pub frame_unclear: u64,
+    /// Boxes of photos whose listed size has other proportions than the photo (skipped).
+    #[serde(default)]
+    pub other_proportions: u64,
 }
 
 impl AddAssign for BoxTally {
@@ -110,6 +119,9 @@ impl AddAssign for BoxTally {
         self.outside += other.outside;
         self.inverted += other.inverted;
         self.synsets_misaligned += other.synsets_misaligned;
+        self.turned += other.turned;
+        self.frame_unclear += other.frame_unclear;
+        self.other_proportions += other.other_proportions;
     }
 }
 

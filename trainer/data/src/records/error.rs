@@ -3,6 +3,7 @@
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
+use espalier_io::disk::read;
 use thiserror::Error;
 
 use crate::records::fault::{Broken, BrokenCounts, Cause};
@@ -269,6 +270,18 @@ impl DataError {
             expected: expected.into(),
             found: found.into(),
         }
+    }
+
+    /// Reads a JSON file of a known layout.
+    ///
+    /// # Errors
+    /// [`Self::Io`] if it cannot be read, [`Self::Layout`] with what was expected if it is not such a file.
+    pub(crate) fn read_json<T: serde::de::DeserializeOwned>(
+        file: &std::path::Path,
+        expected: impl Into<String>,
+    ) -> Result<T> {
+        let text = read::text(file).map_err(Self::io(file))?;
+        serde_json::from_str(&text).map_err(|e| Self::layout(file, expected, e.to_string()))
     }
 
     /// Checks that no record was skipped because storage failed: it may be good, and a run that skips

@@ -6,6 +6,9 @@ use std::fmt;
 use espalier_io::storage;
 use serde::{Deserialize, Serialize};
 
+/// Records from which on a share of broken ones is a limit as it stands.
+const MANY: u64 = 1000;
+
 /// Why a record cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -187,6 +190,17 @@ impl BrokenCounts {
             self.broken() as f64 / self.seen as f64
         }
     }
+
+    /// Returns whether more records are broken than a share allows. Among few records a small share means little:
+    /// of fewer than 1,000, a half may be broken, unless the share is 0, which allows none.
+    #[must_use]
+    pub fn exceed(&self, max_broken: f64) -> bool {
+        let share = match self.seen < MANY && max_broken > 0.0 {
+            true => max_broken.max(0.5),
+            false => max_broken,
+        };
+        self.fraction() > share
+    }
 }
 
 /// Prints one line per cause with its example, then the number of records without a usable box.
@@ -251,6 +265,24 @@ mod tests {
             "  picture cannot be read: 2 (for example a.tar, record 1: because)\n  \
              no caption: 1 (for example b.tar, record 3: because)\n  no usable box: 1"
         );
+    }
+
+    #[test]
+    fn a_share_is_a_limit_only_among_many_records() {
+        let exceed = |broken: u64, seen: u64, max_broken: f64| {
+            let mut counts = BrokenCounts {
+                seen,
+                ..BrokenCounts::default()
+            };
+            for key in 0..broken {
+                let fault = Fault::new(Cause::UnreadablePicture, "because");
+                counts.add("a.tar", &fault.of(key.to_string()));
+            }
+            counts.exceed(max_broken)
+        };
+        assert!(!exceed(1, 50, 0.01) && !exceed(6, 34, 0.01) && !exceed(40, 300, 0.01));
+        assert!(exceed(1, 50, 0.0) && exceed(160, 300, 0.01));
+        assert!(exceed(11, 1000, 0.01) && !exceed(10, 1000, 0.01));
     }
 
     #[test]

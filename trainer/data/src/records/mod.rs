@@ -8,6 +8,7 @@ pub mod coverage;
 pub mod error;
 pub mod fault;
 pub mod files;
+pub(crate) mod frame;
 pub mod lanes;
 pub mod lineage;
 pub(crate) mod mirror;

@@ -69,7 +69,12 @@ fn lines(list: &Path) -> Result<Vec<PathBuf>> {
             paths.extend(spell_out(Path::new(line))?);
             continue;
         }
-        let path = folder.join(line);
+        let mut path = folder.join(line);
+        // Written on Windows.
+        let with_slashes = folder.join(line.replace('\\', "/"));
+        if !path.exists() && with_slashes.exists() {
+            path = with_slashes;
+        }
         match path.to_str().filter(|_| !path.exists()) {
             Some(text) => paths.extend(expanded(text)?),
             None => paths.push(path),
@@ -174,6 +179,17 @@ mod tests {
             paths,
             [at("0.tar"), at("1.tar"), PathBuf::from("/data/x.tar")]
         );
+    }
+
+    #[test]
+    fn a_list_that_was_written_on_windows_is_read() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join("s")).unwrap();
+        std::fs::write(dir.path().join("s/0.tar"), "x").unwrap();
+        let list = dir.path().join("list.txt");
+        std::fs::write(&list, "\u{feff}s\\0.tar\r\ns/0.tar\r\n").unwrap();
+        let paths = spell_out(Path::new(&format!("@{}", list.display()))).unwrap();
+        assert_eq!(paths, vec![dir.path().join("s/0.tar"); 2]);
     }
 
     #[test]

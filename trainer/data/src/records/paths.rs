@@ -9,7 +9,16 @@ use espalier_io::storage;
 
 use crate::records::error::{DataError, Result};
 use crate::records::path_list::spell_out;
-use crate::records::prepared::{PREPARING, check_complete, check_finished, check_listed};
+use crate::records::prepared::{PREPARED, PREPARING, check_complete, check_finished, check_listed};
+use crate::records::walk::{self, LeftOut};
+
+/// Ends of the names of tars, plain and compressed.
+const TARS: [&str; 5] = [".tar", ".tar.gz", ".tgz", ".tar.zst", ".tzst"];
+
+/// Rule for files beside shards.
+const NO_SHARD: &str = "file beside the shards";
+/// Rule for lists of addresses and compressed copies beside a tar of the same name.
+const TWIN: &str = "file beside a tar of the same name";
 
 /// The two container formats, distinguished by extension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,10 +33,12 @@ impl Container {
     /// Detects the container by the extension of a file, ignoring case.
     #[must_use]
     pub fn of(path: &Path) -> Option<Self> {
-        match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
-            "parquet" => Some(Self::Parquet),
-            "tar" => Some(Self::Tar),
-            _ => None,
+        let name = path.file_name()?.to_str()?.to_ascii_lowercase();
+        if name.ends_with(".parquet") {
+            Some(Self::Parquet)
+        } else {
+            let mut tars = TARS.iter();
+            tars.any(|end| name.ends_with(end)).then_some(Self::Tar)
         }
     }
 }
@@ -44,13 +55,21 @@ pub fn folder_of(file: &Path) -> PathBuf {
 ///
 /// An address with the extension of a shard is taken as it is; its object is looked for when it is opened.
 ///
-/// In folders and globs, other files are ignored, and so is `X.parquet` next to `X.tar`: this is the
-/// URL list written by img2dataset, not a shard.
+/// In folders and globs, other files are left out, and so is `X.parquet` next to `X.tar`, the list of addresses
+/// that img2dataset writes.
 ///
 /// # Errors
 /// If a path does not exist or is not a shard, a folder or glob holds no shard, or the preparation of
 /// its shards has not ended.
 pub fn expand(paths: &[PathBuf]) -> Result<Vec<(PathBuf, Container)>> {
+    expand_counted(paths).map(|(shards, _)| shards)
+}
+
+/// As [`expand`], with the other files of folders and globs, by the rule that leaves them out.
+///
+/// # Errors
+/// As [`expand`].
+pub fn expand_counted(paths: &[PathBuf]) -> Result<(Vec<(PathBuf, Container)>, LeftOut)> {
     if paths.is_empty() {
         return Err(DataError::NothingFound {
             place: "--data".into(),
@@ -62,16 +81,16 @@ pub fn expand(paths: &[PathBuf]) -> Result<Vec<(PathBuf, Container)>> {
         spelled.extend(spell_out(path)?);
     }
     let mut shards = Vec::new();
+    let mut left_out = LeftOut::new();
     for path in &spelled {
         if storage::is_remote(path) {
-            shards.extend(remote(path)?);
+            shards.extend(remote(path, &mut left_out)?);
         } else if path.is_dir() {
             check_complete(path)?;
-            let entries = std::fs::read_dir(path).map_err(DataError::io(path))?;
-            let files: std::io::Result<Vec<PathBuf>> =
-                entries.map(|entry| entry.map(|e| e.path())).collect();
-            let files = files.map_err(DataError::io(path))?;
-            shards.extend(select(path, files, Path::is_file)?);
+            let entries = walk::entries(path)?;
+            walk::merge(&mut left_out, entries.left_out);
+            let files = [entries.files, entries.folders].concat();
+            shards.extend(select(path, files, Path::is_file, &mut left_out)?);
         } else if path.exists() {
             let container = Container::of(path).ok_or_else(|| DataError::UnknownKind {
                 path: path.clone(),
@@ -99,19 +118,19 @@ pub fn expand(paths: &[PathBuf]) -> Result<Vec<(PathBuf, Container)>> {
             {
                 check_finished(&folder)?;
             }
-            shards.extend(select(path, files, Path::is_file)?);
+            shards.extend(select(path, files, Path::is_file, &mut left_out)?);
         } else {
             return Err(DataError::NoSuchPath { path: path.clone() });
         }
     }
     let mut seen = BTreeSet::new();
     shards.retain(|(path, _)| seen.insert(path.canonicalize().unwrap_or_else(|_| path.clone())));
-    Ok(shards)
+    Ok((shards, left_out))
 }
 
 /// Returns the shards that an address stands for: an object, the objects below a prefix, or those whose
 /// names match a pattern.
-fn remote(path: &Path) -> Result<Vec<(PathBuf, Container)>> {
+fn remote(path: &Path, left_out: &mut LeftOut) -> Result<Vec<(PathBuf, Container)>> {
     let text = path.to_string_lossy();
     let list = |folder: &Path| storage::list(folder).map_err(DataError::io(folder));
     if text.contains(['*', '[']) {
@@ -139,43 +158,87 @@ fn remote(path: &Path) -> Result<Vec<(PathBuf, Container)>> {
                 .and_then(OsStr::to_str)
                 .is_some_and(|n| pattern.matches(n))
         });
-        return select(path, objects, |_| true);
+        return select(path, objects, |_| true, left_out);
     }
     if let Some(container) = Container::of(path) {
         return Ok(vec![(path.to_owned(), container)]);
     }
     let objects = list(path)?;
     check_listed(path, &objects)?;
-    select(path, objects, |_| true)
+    select(path, objects, |_| true, left_out)
 }
 
-/// Selects the shards among the files of a folder or glob, sorted by name.
+/// Returns the path of a shard without the end that makes it one.
+fn stem(file: &Path) -> PathBuf {
+    let name = file.to_string_lossy();
+    let lower = name.to_ascii_lowercase();
+    let ends = TARS.iter().chain(&[".parquet"]);
+    let end = ends.filter(|end| lower.ends_with(**end)).map(|e| e.len());
+    PathBuf::from(&name[..name.len() - end.max().unwrap_or(0)])
+}
+
+/// Selects the shards among the files of a folder or glob, sorted by name; counts the other files.
 fn select(
     place: &Path,
     mut files: Vec<PathBuf>,
     is_file: fn(&Path) -> bool,
+    left_out: &mut LeftOut,
 ) -> Result<Vec<(PathBuf, Container)>> {
     files.sort();
-    let tars: BTreeSet<PathBuf> = files
-        .iter()
-        .filter(|file| Container::of(file) == Some(Container::Tar))
-        .map(|file| file.with_extension(""))
-        .collect();
-    let shards: Vec<_> = files
-        .iter()
-        .filter(|file| is_file(file))
-        .filter_map(|file| Some((file.clone(), Container::of(file)?)))
-        .filter(|(file, container)| {
-            *container == Container::Tar || !tars.contains(&file.with_extension(""))
-        })
-        .collect();
+    let is_plain = |file: &Path| {
+        file.extension()
+            .is_some_and(|e| e.eq_ignore_ascii_case("tar"))
+    };
+    let tars = |plain: bool| -> BTreeSet<PathBuf> {
+        let tars = files
+            .iter()
+            .filter(|f| Container::of(f) == Some(Container::Tar));
+        tars.filter(|f| !plain || is_plain(f))
+            .map(|f| stem(f))
+            .collect()
+    };
+    let (tars, plain) = (tars(false), tars(true));
+    let mut shards = Vec::new();
+    for file in files.iter().filter(|file| is_file(file)) {
+        let twins = match Container::of(file) {
+            None => {
+                let is_list = file.file_name().is_some_and(|name| name == PREPARED);
+                walk::leave_out(left_out, NO_SHARD, (!is_list).into(), file);
+                continue;
+            }
+            Some(Container::Tar) if is_plain(file) => None,
+            Some(Container::Tar) => Some(&plain),
+            Some(Container::Parquet) => Some(&tars),
+        };
+        match twins.is_some_and(|tars| tars.contains(&stem(file))) {
+            true => walk::leave_out(left_out, TWIN, 1, file),
+            false => shards.extend(Container::of(file).map(|kind| (file.clone(), kind))),
+        }
+    }
     if shards.is_empty() {
         return Err(DataError::NothingFound {
             place: place.display().to_string(),
-            found: summary(&files),
+            found: summary(&files) + &below(&files),
         });
     }
     Ok(shards)
+}
+
+/// Names the folders of a place that contain shards.
+fn below(files: &[PathBuf]) -> String {
+    let has_shards = |folder: &&PathBuf| {
+        let files = walk::entries(folder).map(|found| found.files);
+        files.is_ok_and(|files| files.iter().any(|file| Container::of(file).is_some()))
+    };
+    let folders = files.iter().filter(|path| path.is_dir()).filter(has_shards);
+    let names: Vec<String> = folders
+        .take(3)
+        .map(|path| path.display().to_string())
+        .collect();
+    match names.is_empty() {
+        true => String::new(),
+        false => format!("; shards lie in {}", names.join(", ")),
+    }
 }
 
 /// Summarises the contents of a place without shards, for example `3 .json, 1 folder`.
@@ -232,6 +295,28 @@ mod tests {
     }
 
     #[test]
+    fn compressed_tars_are_shards_and_other_files_are_counted() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        for name in [
+            "a.tar",
+            "a.tar.gz",
+            "b.tar.gz",
+            "b.parquet",
+            "c.tar.zst",
+            "d.json",
+            ".e.tar",
+        ] {
+            fs::write(at(name), "x").unwrap();
+        }
+        let (shards, left_out) = expand_counted(&[dir.path().into()]).unwrap();
+        assert_eq!(names(&shards), ["a.tar", "b.tar.gz", "c.tar.zst"]);
+        let counts: Vec<u64> = left_out.values().map(|m| m.count).collect();
+        assert_eq!((left_out[TWIN].count, left_out[NO_SHARD].count), (2, 1));
+        assert_eq!(shards.len() as u64 + counts.iter().sum::<u64>(), 7);
+    }
+
+    #[test]
     fn what_is_no_shard_is_named() {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name);
@@ -242,6 +327,8 @@ mod tests {
         assert!(message(at("a.json")).contains("expected a .parquet or .tar shard, found .json"));
         assert!(message(dir.path().into()).contains("found 1 .json, 1 folder"));
         assert!(message(at("sub")).contains("found nothing"));
+        fs::write(at("sub/a.tar"), "x").unwrap();
+        assert!(message(dir.path().into()).contains("shards lie in "));
         assert!(message(at("*.zip")).contains("found nothing"));
         assert!(message(at("gone.tar")).starts_with("no such file or folder"));
         assert!(message(at("[.tar")).starts_with("glob '"));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use espalier_core::input;
+use espalier_core::input::{self, Frame};
 use espalier_io::storage::ShardFile;
 use image::RgbImage;
 
@@ -11,6 +11,9 @@ use crate::records::fault::{Cause, Fault};
 /// Maximum number of bytes of an image file. No caption dataset has larger ones, and a damaged
 /// header must not exhaust the memory.
 const MAX_BYTES: u64 = 256 << 20;
+
+/// Bytes that hold the headers of an image file: size and orientation.
+const HEADERS: u64 = 128 << 10;
 
 /// A byte range of a shard.
 #[derive(Clone, Debug)]
@@ -88,6 +91,23 @@ impl Picture {
         match self {
             Self::Decoded(picture) => Ok(picture.dimensions()),
             other => other.with_bytes(input::decoded_size),
+        }
+    }
+
+    /// Returns the frames of an image file, from its first bytes; `None` for pixels and for what cannot be read.
+    #[must_use]
+    pub fn frame(&self) -> Option<Frame> {
+        match self {
+            Self::Encoded(bytes) => input::frame_of(bytes).ok(),
+            Self::ByteRange(range) => {
+                let head = ByteRange {
+                    len: range.len.min(HEADERS),
+                    ..range.clone()
+                };
+                let frame = input::frame_of(&head.read().ok()?).ok();
+                frame.or_else(|| input::frame_of(&range.read().ok()?).ok())
+            }
+            Self::None | Self::Decoded(_) | Self::Features(_) => None,
         }
     }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::records::fault::Broken;
 use crate::records::source::{Dataset, Record, Records, Unit};
+use crate::records::walk::LeftOut;
 
 /// Records that are shuffled and counted as one unit.
 const RECORDS: usize = 1024;
@@ -14,6 +15,7 @@ pub struct Table {
     name: String,
     records: Arc<dyn Records>,
     units: Vec<Unit>,
+    left_out: LeftOut,
 }
 
 impl Table {
@@ -30,7 +32,14 @@ impl Table {
             name,
             records,
             units: (0..).zip((0..count).step_by(RECORDS)).map(unit).collect(),
+            left_out: LeftOut::new(),
         }
+    }
+
+    /// Adds the entries that are no records, by the rule that leaves them out.
+    #[must_use]
+    pub fn with_left_out(self, left_out: LeftOut) -> Self {
+        Self { left_out, ..self }
     }
 }
 
@@ -41,6 +50,10 @@ impl Dataset for Table {
 
     fn shard_name(&self, _shard: u32) -> &str {
         &self.name
+    }
+
+    fn left_out(&self) -> LeftOut {
+        self.left_out.clone()
     }
 
     fn load(&self, unit: usize) -> Result<Box<dyn Records>, Broken> {

@@ -118,7 +118,7 @@ pub fn read<E: From<DataError>>(
             row = end;
         }
     }
-    if counts.fraction() > max_broken {
+    if counts.exceed(max_broken) {
         let counts = Box::new(counts);
         let limit = max_broken;
         return Err(DataError::TooManyBroken { limit, counts }.into());
@@ -178,7 +178,7 @@ mod tests {
         };
         assert_eq!(read_up_to(9, 0.25).unwrap(), "0/0 0/2 0/3 1/1 1/2 1/3");
         assert_eq!(read_up_to(4, 0.5).unwrap(), "0/0 0/2 0/3 1/1");
-        match read_up_to(9, 0.2).unwrap_err() {
+        match read_up_to(9, 0.0).unwrap_err() {
             DataError::TooManyBroken { counts, .. } => {
                 assert_eq!((counts.seen, counts.broken()), (8, 2));
                 let example = &counts.by_cause[&Cause::UnreadablePicture].example;

@@ -128,7 +128,7 @@ impl EvalSet {
     /// [`DataError::TooManyBroken`], [`DataError::Storage`].
     pub fn check_broken(&self, max_broken: f64) -> Result<()> {
         DataError::check_storage(&self.counts)?;
-        if self.counts.fraction() > max_broken {
+        if self.counts.exceed(max_broken) {
             let counts = Box::new(self.counts.clone());
             return Err(DataError::TooManyBroken {
                 limit: max_broken,

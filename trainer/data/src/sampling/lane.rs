@@ -295,7 +295,7 @@ impl Lane {
     }
 
     fn check_broken(&self, spec: &BatchSpec) -> Result<()> {
-        if self.progress.counts.fraction() > spec.max_broken {
+        if self.progress.counts.exceed(spec.max_broken) {
             return Err(DataError::TooManyBroken {
                 limit: spec.max_broken,
                 counts: Box::new(self.progress.counts.clone()),

@@ -2,6 +2,7 @@
 //! a run.
 
 pub mod cache;
+pub mod content;
 pub mod dtype;
 pub mod gzip;
 pub mod nearby;

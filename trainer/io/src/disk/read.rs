@@ -4,8 +4,17 @@
 //! `/dev/zero` never ends.
 
 use std::fs::{self, File};
-use std::io::{Error, ErrorKind, Result};
+use std::io::{Error, ErrorKind, Read, Result};
 use std::path::Path;
+
+use espalier_core::input::decode_text;
+use serde::de::DeserializeOwned;
+
+use super::content;
+use super::gzip::Unpacked;
+
+/// First bytes of a file compressed with gzip.
+const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// Names what a path is, if it is not a regular file.
 fn kind(found: &fs::Metadata) -> &'static str {
@@ -51,30 +60,77 @@ pub fn open(path: impl AsRef<Path>) -> Result<File> {
 pub fn bytes(path: impl AsRef<Path>) -> Result<Vec<u8>> {
     let mut file = open(path)?;
     let mut bytes = Vec::with_capacity(file.metadata()?.len() as usize);
-    std::io::Read::read_to_end(&mut file, &mut bytes)?;
+    file.read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-/// Reads a regular file as text.
+/// Reads a regular file as text: UTF-8 or UTF-16, with or without a byte order mark, plain or compressed with gzip.
+/// All lines end with a line feed.
 ///
 /// # Errors
-/// As [`open`], and [`ErrorKind::InvalidData`] for text that is not UTF-8, with its line.
+/// As [`open`], and [`ErrorKind::InvalidData`] for text in another encoding, with its line, and for a pointer or a
+/// web page in place of the file.
 pub fn text(path: impl AsRef<Path>) -> Result<String> {
-    String::from_utf8(bytes(path)?).map_err(|e| {
-        let valid = e.utf8_error().valid_up_to();
-        let line = 1 + e.as_bytes()[..valid]
-            .iter()
-            .filter(|b| **b == b'\n')
-            .count();
-        let byte = e.as_bytes()[valid];
-        Error::new(
-            ErrorKind::InvalidData,
-            format!(
-                "line {line}: expected text in UTF-8, found the byte {byte:#04x}; save the file as \
-                 UTF-8"
-            ),
-        )
-    })
+    text_of(bytes(path)?)
+}
+
+/// As [`text`], of bytes that were read already.
+///
+/// # Errors
+/// As [`text`].
+pub fn text_of(bytes: Vec<u8>) -> Result<String> {
+    let fail = |reason: String| Error::new(ErrorKind::InvalidData, reason);
+    let bytes = match bytes.starts_with(&GZIP) {
+        true => {
+            let mut unpacked = Vec::new();
+            Unpacked::new(bytes.as_slice()).read_to_end(&mut unpacked)?;
+            unpacked
+        }
+        false => bytes,
+    };
+    let head = &bytes[..bytes.len().min(content::HEAD)];
+    if !bytes.is_empty()
+        && let Some(found) = content::recognise(head)
+    {
+        return Err(fail(format!(
+            "expected text, found {}; {}",
+            found.name, found.advice
+        )));
+    }
+    decode_text(bytes).map_err(|e| fail(e.to_string()))
+}
+
+/// Reads the first bytes of a file as text, up to a line's end, for the recognition of its layout.
+///
+/// # Errors
+/// As [`open`].
+pub fn head(path: impl AsRef<Path>, bytes: u64) -> Result<String> {
+    let mut head = Vec::new();
+    open(&path)?.take(bytes).read_to_end(&mut head)?;
+    if head.starts_with(&GZIP) {
+        let mut unpacked = Vec::new();
+        Unpacked::new(open(&path)?)
+            .take(bytes)
+            .read_to_end(&mut unpacked)?;
+        head = unpacked;
+    }
+    if head.len() as u64 == bytes
+        && let Some(end) = head.iter().rposition(|b| *b == b'\n')
+    {
+        head.truncate(end + 1);
+    }
+    let lossy = String::from_utf8_lossy(&head).into_owned();
+    Ok(decode_text(head).unwrap_or(lossy))
+}
+
+/// Reads a JSON file.
+///
+/// # Errors
+/// As [`text`], and [`ErrorKind::InvalidData`] for text that is not JSON or has another layout, with its line and
+/// column.
+pub fn json<T: DeserializeOwned>(path: impl AsRef<Path>) -> Result<T> {
+    let text = text(path)?;
+    serde_json::from_str(&text).map_err(|e| Error::new(ErrorKind::InvalidData, e.to_string()))
 }
 
 #[cfg(test)]
@@ -93,6 +149,21 @@ mod tests {
         );
         fs::write(&path, "café\n").unwrap();
         assert_eq!(text(&path).unwrap(), "café\n");
+    }
+
+    #[test]
+    fn json_may_begin_with_a_mark_and_a_page_in_its_place_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.json");
+        fs::write(&path, "\u{feff}[1,\r\n2]").unwrap();
+        assert_eq!(json::<Vec<u8>>(&path).unwrap(), [1, 2]);
+        let error = |content: &str| {
+            fs::write(&path, content).unwrap();
+            json::<Vec<u8>>(&path).unwrap_err().to_string()
+        };
+        assert!(error("<!doctype html><p>sorry").contains("found a web page"));
+        assert!(error("version https://git-lfs.github.com/spec/v1").contains("git lfs pull"));
+        assert!(error("[1,\n\"").contains("line 2"));
     }
 
     #[test]

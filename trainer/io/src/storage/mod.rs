@@ -19,6 +19,7 @@ mod stores;
 mod traffic;
 #[cfg(feature = "cloud")]
 mod transport;
+mod unpacked;
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -11,7 +11,7 @@ use super::address::is_remote;
 use super::address::not_built;
 #[cfg(feature = "cloud")]
 use super::object::{BLOCK, RemoteObject};
-use super::traffic;
+use super::{traffic, unpacked};
 use crate::disk::read;
 
 /// A shard that is open for reading.
@@ -20,13 +20,13 @@ pub struct ShardFile(Place);
 
 #[derive(Debug)]
 enum Place {
-    Local(File),
+    Local(Arc<File>),
     #[cfg(feature = "cloud")]
     Remote(Arc<RemoteObject>),
 }
 
 impl ShardFile {
-    /// Opens a regular file, or the object at an address.
+    /// Opens a regular file, or the object at an address. A compressed file is opened as what it contains.
     ///
     /// An object that this process has opened before is opened as it was then: reading fails if it
     /// has changed since.
@@ -40,7 +40,9 @@ impl ShardFile {
             #[cfg(not(feature = "cloud"))]
             return Err(not_built(path));
         }
-        Ok(Arc::new(Self(Place::Local(read::open(path)?))))
+        let file = read::open(path)?;
+        let file = unpacked::open(path, &file)?.unwrap_or_else(|| Arc::new(file));
+        Ok(Arc::new(Self(Place::Local(file))))
     }
 
     /// Returns the number of bytes.

@@ -112,6 +112,15 @@ fn add_boxes(table: &mut Table, report: &AuditReport) {
     table.problem("number not finite (skipped)", boxes.not_finite);
     table.problem("box outside the image (clamped)", boxes.outside);
     table.problem("box inverted or empty (skipped)", boxes.inverted);
+    table.problem("box in the stored frame (turned)", boxes.turned);
+    table.problem(
+        "photo turned, its listed size fits both frames",
+        boxes.frame_unclear,
+    );
+    table.problem(
+        "box of a photo of other proportions (skipped)",
+        boxes.other_proportions,
+    );
     table.problem(
         "records with more or fewer synsets than noun chunks",
         boxes.synsets_misaligned,

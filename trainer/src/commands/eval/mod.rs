@@ -16,12 +16,14 @@ use espalier_eval::{Record, tasks};
 use espalier_io::disk::cache::cache_folder;
 use espalier_io::disk::write::check_file;
 use espalier_io::exit::usage;
+use espalier_io::output::note;
 use espalier_io::ranks::{self, Collective, Single};
 
 use self::one::run_task;
 use self::report::{Evaluated, report};
 use super::together::{end_all, numbered_device, own_cores};
 use crate::cli::EvalArgs;
+use crate::fit::source::{self, run_config};
 
 /// Evaluates a model and prints or writes one object per task. Several processes that a launcher
 /// started embed the inputs together; rank 0 reports.
@@ -43,13 +45,25 @@ fn evaluate(args: &EvalArgs, ranks: &Rc<dyn Collective>) -> anyhow::Result<()> {
     let model = args
         .checkpoint
         .as_ref()
-        .map(|path| model_file::open(path, &device))
+        .map(|path| model_file::open(path, &device).map(with_run_taxonomy))
         .transpose()?;
     let results = results(args, (model.as_ref(), &device), ranks, &|| Ok(()))?;
     if !ranks.is_root() {
         return Ok(());
     }
     report(args, &results)
+}
+
+/// Adds the taxonomy that the run of a checkpoint was trained with, where its configuration names one.
+fn with_run_taxonomy(mut model: Model) -> Model {
+    let config = run_config(&model.card).filter(|config| config.dataset.taxonomy.is_some());
+    if let Some(config) = config.filter(|_| model.taxonomy.is_none()) {
+        match source::taxonomy(&config) {
+            Ok(taxonomy) => model.taxonomy = Some(taxonomy),
+            Err(error) => note(format_args!("the run's taxonomy is not used: {error:#}")),
+        }
+    }
+    model
 }
 
 /// Evaluates an opened model in this process and returns one record per task; reads only the tasks,

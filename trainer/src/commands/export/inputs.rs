@@ -16,18 +16,11 @@ use espalier_data::formats::registry::{self, Need};
 use espalier_data::nouns::wordnet::Nouns;
 use espalier_io::exit::usage;
 use espalier_io::output::note;
-use toml::Table;
 
 use crate::cli::ExportArgs;
-use crate::config::TrainConfig;
 use crate::export::{Contents, ExportDtype, captions, nouns};
+use crate::fit::source::run_config;
 use crate::fit::{Source, source};
-
-/// Returns the configuration of the run that produced a model, if its card records it.
-pub(super) fn run_config(card: &ModelCard) -> Option<TrainConfig> {
-    let table: Table = card.run.parse().ok()?;
-    TrainConfig::resolve(None, table, &[]).ok()
-}
 
 /// Returns the taxonomy of the flag, else of the run, else the shipped one.
 ///

@@ -11,6 +11,7 @@ use espalier_io::output::note;
 
 use super::resume::CONFIG;
 use crate::cli::FitArgs;
+use crate::photos::classes;
 use crate::photos::plan::{PHOTOS, PhotoPlan, TAXONOMY, run_name};
 
 /// Name of the recipe of such runs.
@@ -94,7 +95,13 @@ impl PhotoRun {
         } else {
             0.0
         };
-        let plan = PhotoPlan::new(folder, share, &model, args.taxonomy.as_deref(), &device)?;
+        let listing = classes::read(folder, share)?;
+        let left_out = listing.describe_left_out();
+        if !left_out.is_empty() {
+            note(left_out);
+        }
+        let taxonomy = args.taxonomy.as_deref();
+        let plan = PhotoPlan::new(listing.classes, &model, taxonomy, &device)?;
         note(format_args!(
             "{}: a folder of photos per class; starting from {} by the recipe `{RECIPE}` \
              (--dataset, --method or --config choose otherwise)\n{}",

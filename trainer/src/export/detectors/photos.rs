@@ -109,9 +109,7 @@ impl Described {
                 )));
             }
         };
-        let bytes = read::bytes(&file).map_err(|e| fault(e.to_string()))?;
-        let mut described: Self =
-            serde_json::from_slice(&bytes).map_err(|e| fault(e.to_string()))?;
+        let mut described: Self = read::json(&file).map_err(|e| fault(e.to_string()))?;
         described.folder = file.parent().unwrap_or(Path::new("")).to_owned();
         described.photos = photos;
         let listed: BTreeSet<&str> = described.vocabulary.iter().map(String::as_str).collect();

@@ -306,13 +306,15 @@ impl StepContext<'_> {
     /// Returns the unit vectors of the chains' texts.
     pub(super) fn chain_points(&self) -> ChainPoints {
         let chains = self.chains();
-        ChainPoints::split(self.encoders.texts(&chains.texts), chains.tiers)
+        let features = self.encoders.texts(&chains.texts);
+        ChainPoints::split(features.select(0, chains.rows.clone()), chains.tiers)
     }
 
     /// Returns the same points by the frozen text encoder, where the method needs it.
     pub(super) fn frozen_chain_points(&self) -> Option<ChainPoints> {
         let chains = self.chains();
         let features = self.encoders.frozen_texts(self.frozen?, &chains.texts);
+        let features = features.select(0, chains.rows.clone().inner());
         Some(ChainPoints::split(features.autodiff(), chains.tiers))
     }
 }
@@ -328,7 +330,7 @@ pub(super) struct ChainPoints {
 }
 
 impl ChainPoints {
-    /// Splits rows that are ordered as in [`ChainInputs::texts`].
+    /// Splits rows that are ordered as in [`ChainInputs::rows`].
     fn split(features: Tensor<2>, tiers: usize) -> Self {
         let points = normalize(features);
         let [rows, d] = points.dims();

@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 use espalier_io::disk::read;
 
 use super::images::Captioned;
-use crate::formats::open_images::files;
-use crate::records::error::{DataError, Result};
-use crate::records::walk::is_picture;
+use crate::records::error::Result;
+use crate::records::walk::{self, NO_IMAGE, is_picture};
 
 /// Extensions of text files beside photos.
 const TEXTS: [&str; 2] = ["txt", "caption"];
@@ -30,15 +29,28 @@ pub(super) fn matches(all: Vec<PathBuf>) -> bool {
 
 /// Reads all photos below a folder.
 pub(super) fn read(folder: &Path, into: &mut Captioned) -> Result<()> {
-    let all: BTreeSet<PathBuf> = files(folder)?.into_iter().collect();
+    let found = walk::files_below(folder)?;
+    into.left_out = found.left_out;
+    let all: BTreeSet<PathBuf> = found.files.into_iter().collect();
+    let mut texts = BTreeSet::new();
     for file in all.iter().filter(|file| is_picture(file)) {
-        let name = file.strip_prefix(folder).unwrap_or(file);
-        let picture = into.add_file(name.display().to_string(), Some(file.clone()));
-        let captions = match text_of(file, &all) {
-            Some(text) => read::text(&text).map_err(DataError::io(&text))?,
-            None => String::new(),
-        };
+        let name = walk::shown(file.strip_prefix(folder).unwrap_or(file));
+        let text = text_of(file, &all);
+        let captions = text.as_ref().map_or(Ok(String::new()), read::text);
+        texts.extend(text);
+        if let Err(e) = &captions {
+            into.coverage
+                .note("text that cannot be read", 1, &format!("{name}: {e}"));
+        }
+        let picture = into.add_file(name, Some(file.clone()));
+        let captions = captions.unwrap_or_default();
         into.add_captions(picture, captions.lines().map(str::to_owned));
+    }
+    let others = all
+        .into_iter()
+        .filter(|file| !is_picture(file) && !texts.contains(file));
+    for file in others {
+        walk::leave_out(&mut into.left_out, NO_IMAGE, 1, &file);
     }
     Ok(())
 }

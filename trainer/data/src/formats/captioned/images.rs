@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::formats::picture_index::PictureIndex;
 use crate::records::coverage::Coverage;
+use crate::records::walk::LeftOut;
 
 /// Expected file layout, for error messages.
 pub const EXPECTED: &str = "images with captions: a COCO captions JSON (images[id, file_name], annotations[image_id, \
@@ -71,6 +72,8 @@ pub struct Captioned {
     pub picture_of: Vec<u32>,
     /// Counts of available and missing items; items are images.
     pub coverage: Coverage,
+    /// Files of a folder that are no images with captions, by the rule that leaves them out.
+    pub left_out: LeftOut,
 }
 
 impl Captioned {

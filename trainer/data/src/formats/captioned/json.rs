@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::Path;
 
-use espalier_io::disk::read;
 use serde::Deserialize;
 
 use super::images::{Captioned, EXPECTED, Places, Splits};
@@ -55,9 +54,7 @@ pub(super) fn read(
     places: &Places,
     into: &mut Captioned,
 ) -> Result<()> {
-    let bytes = read::bytes(file).map_err(DataError::io(file))?;
-    let index: Index = serde_json::from_slice(&bytes)
-        .map_err(|e| DataError::layout(file, EXPECTED, e.to_string()))?;
+    let index: Index = DataError::read_json(file, EXPECTED)?;
     match index.annotations {
         Some(annotations) => {
             add_coco(into, index.images, annotations, places);

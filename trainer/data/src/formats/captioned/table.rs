@@ -29,7 +29,7 @@ const CAPTIONS: [&str; 7] = [
 /// Delimiters of columns that are tried, in this order.
 const DELIMITERS: [u8; 4] = *b"\t|,;";
 /// First bytes of a file that are looked at to recognise it.
-const HEAD: usize = 1 << 14;
+const HEAD: u64 = 1 << 14;
 
 /// The columns of a table.
 struct Columns {
@@ -47,18 +47,12 @@ enum Layout {
 
 /// Returns whether a file is such a table.
 pub(super) fn matches(file: &Path) -> bool {
-    use std::io::Read as _;
-
-    let mut head = Vec::new();
-    let read = read::open(file).and_then(|file| file.take(HEAD as u64).read_to_end(&mut head));
-    read.is_ok() && layout(&String::from_utf8_lossy(&head)).is_some()
+    read::head(file, HEAD).is_ok_and(|head| layout(&head).is_some())
 }
 
 /// Recognises the layout by the first line.
 fn layout(text: &str) -> Option<Layout> {
-    let first = without_mark(text)
-        .lines()
-        .find(|line| !line.trim().is_empty())?;
+    let first = text.lines().find(|line| !line.trim().is_empty())?;
     if first.starts_with('{') {
         let row = serde_json::from_str::<Value>(first).ok()?;
         return (name_of(&row).is_some() && captions_of(&row).is_some())
@@ -92,11 +86,6 @@ fn layout(text: &str) -> Option<Layout> {
         })
     };
     columns.or_else(tokens).map(Layout::Columns)
-}
-
-/// Returns the text without a byte order mark.
-fn without_mark(text: &str) -> &str {
-    text.strip_prefix('\u{feff}').unwrap_or(text)
 }
 
 fn fields(line: &str, delimiter: u8) -> Option<StringRecord> {
@@ -135,11 +124,8 @@ impl Rows {
 /// Reads a table.
 pub(super) fn read(file: &Path, places: &Places, into: &mut Captioned) -> Result<()> {
     let broken = |found: String| DataError::layout(file, EXPECTED, found);
-    let bytes = read::bytes(file).map_err(DataError::io(file))?;
-    let text =
-        String::from_utf8(bytes).map_err(|e| broken(format!("a text that is not UTF-8: {e}")))?;
-    let text = without_mark(&text);
-    let layout = layout(text).ok_or_else(|| {
+    let text = read::text(file).map_err(DataError::io(file))?;
+    let layout = layout(&text).ok_or_else(|| {
         let first = text.lines().next().unwrap_or_default();
         broken(format!(
             "the first line `{}`",
@@ -162,7 +148,7 @@ pub(super) fn read(file: &Path, places: &Places, into: &mut Captioned) -> Result
             }
         }
         Layout::Columns(columns) => {
-            read_columns(text, &columns, &mut rows, into).map_err(broken)?;
+            read_columns(&text, &columns, &mut rows, into).map_err(broken)?;
         }
     }
     for (name, captions) in rows.rows {
