@@ -3,15 +3,19 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use espalier_core::geometry::Space;
 use espalier_core::input::ResizeMode;
 use espalier_core::taxonomy::Taxonomy;
 use espalier_data::Coverage;
 use espalier_data::formats::open;
 use espalier_io::exit::usage;
 
+use super::Points;
 use super::embedder::Embedder;
 use super::metrics::curve::Point;
 use super::options::{Options, Resize};
+use super::search::angles::{self, Apex};
+use super::search::{self, Ranked};
 
 /// A benchmark and its location in the suite.
 #[derive(Clone, Copy, Debug)]
@@ -66,6 +70,8 @@ pub struct Context<'a> {
     pub dataset: Option<&'a str>,
     /// Whether the papers evaluate the model's method by MERU's protocol (notation 6.0).
     pub by_meru_protocol: bool,
+    /// Whether the model's method compares images and texts by the angle at the text (notation 2.8).
+    pub by_angles: bool,
 }
 
 impl Context<'_> {
@@ -76,6 +82,24 @@ impl Context<'_> {
     pub fn model(&self) -> anyhow::Result<&Embedder<'_>> {
         self.embedder
             .ok_or_else(|| usage("expected --checkpoint, found none"))
+    }
+
+    /// Returns the `k` texts that fit each image best.
+    #[must_use]
+    pub fn texts_of(&self, space: &Space, images: &Points, texts: &Points, k: usize) -> Ranked {
+        match self.by_angles {
+            true => angles::top_k(space, images, texts, Apex::Gallery, k),
+            false => search::top_k(space, images, texts, k),
+        }
+    }
+
+    /// Returns the `k` images that fit each text best.
+    #[must_use]
+    pub fn images_of(&self, space: &Space, texts: &Points, images: &Points, k: usize) -> Ranked {
+        match self.by_angles {
+            true => angles::top_k(space, texts, images, Apex::Query, k),
+            false => search::top_k(space, texts, images, k),
+        }
     }
 
     /// Returns the taxonomy to judge with, and where it comes from: the one that is asked for, or else the data

@@ -93,6 +93,13 @@ impl MethodName {
         !matches!(self, Self::Re | Self::Ec | Self::Rcme | Self::Parts)
     }
 
+    /// Returns whether the method compares images and texts by the exterior angle at the text, not by distance
+    /// (notation 2.8).
+    #[must_use]
+    pub fn compares_angles(self) -> bool {
+        self == Self::Atmg
+    }
+
     /// Returns the parts of the model that are trained.
     #[must_use]
     pub fn trainable(self) -> Trainable {

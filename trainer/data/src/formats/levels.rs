@@ -20,6 +20,8 @@ pub enum Purpose {
     Training,
     /// The folder of the validation split, or else of the test split.
     Evaluation,
+    /// The folder of the test split, or else of the validation split.
+    Test,
     /// The folders of all splits.
     Everything,
 }
@@ -28,8 +30,8 @@ pub enum Purpose {
 /// a purpose. `None` for a path that is itself such a folder, and for everything else.
 #[must_use]
 pub fn roots(path: &Path, purpose: Purpose) -> Option<Vec<PathBuf>> {
-    let below = below(path)?;
-    if below.len() == 1 {
+    let (below, others) = below(path)?;
+    if below.len() == 1 && others == 0 {
         return Some(below);
     }
     let of = |names: &[&str]| -> Vec<PathBuf> {
@@ -43,7 +45,8 @@ pub fn roots(path: &Path, purpose: Purpose) -> Option<Vec<PathBuf>> {
     let chosen = match purpose {
         Purpose::Training => training,
         Purpose::Evaluation if validation.is_empty() => test,
-        Purpose::Evaluation => validation,
+        Purpose::Test if !test.is_empty() => test,
+        Purpose::Evaluation | Purpose::Test => validation,
         Purpose::Everything => below,
     };
     Some(chosen).filter(|folders| !folders.is_empty())
@@ -62,7 +65,7 @@ pub fn hint(path: &Path) -> String {
     let Ok(here) = walk::entries(path) else {
         return String::new();
     };
-    if let Some(below) = below(path) {
+    if let Some((below, _)) = below(path) {
         let names: Vec<String> = below.iter().take(3).map(|p| walk::shown(p)).collect();
         return format!(
             "; class folders lie in {}: name one of these",
@@ -99,16 +102,18 @@ pub(super) fn has_classes(path: &Path) -> bool {
     found.folders.iter().any(has_images)
 }
 
-/// Returns the folders in a folder that are folders of class folders; `None` if there are none, or the folder is
-/// such a one itself.
-fn below(path: &Path) -> Option<Vec<PathBuf>> {
+/// Returns the folders in a folder that are folders of class folders, and the number of its other folders; `None` if
+/// there are none, or the folder is such a one itself.
+fn below(path: &Path) -> Option<(Vec<PathBuf>, usize)> {
     let here = walk::entries(path).ok()?;
     if has_classes(path) {
         return None;
     }
+    let count = here.folders.len();
     let folders = here.folders.into_iter();
     let below: Vec<PathBuf> = folders.filter(|folder| has_classes(folder)).collect();
-    Some(below).filter(|below| !below.is_empty())
+    let others = count - below.len();
+    Some((below, others)).filter(|(below, _)| !below.is_empty())
 }
 
 fn has_name(folder: &Path, names: &[&str]) -> bool {
@@ -150,6 +155,7 @@ mod tests {
         let some = |names: &[&str]| Some(names.iter().map(|n| (*n).to_owned()).collect());
         assert_eq!(names(&dir, Purpose::Training), some(&["train"]));
         assert_eq!(names(&dir, Purpose::Evaluation), some(&["Val"]));
+        assert_eq!(names(&dir, Purpose::Test), some(&["test"]));
         assert_eq!(
             names(&dir, Purpose::Everything),
             some(&["Val", "test", "train"])
@@ -166,6 +172,14 @@ mod tests {
         assert_eq!(roots(&dir.path().join("photos"), Purpose::Training), None);
         let low = hint(&dir.path().join("photos/cat"));
         assert!(low.contains("1 images") && low.ends_with("photos"), "{low}");
+
+        // Without photos to evaluate on, those of training are not taken in their place.
+        let alone = folder(&["train/cat/1.jpg", "val/readme.txt"]);
+        assert_eq!(
+            names(&alone, Purpose::Training),
+            Some(vec!["train".to_owned()])
+        );
+        assert_eq!(names(&alone, Purpose::Evaluation), None);
 
         let years = folder(&["2019/cat/1.jpg", "2020/cat/1.jpg"]);
         assert_eq!(names(&years, Purpose::Training), None);

@@ -104,7 +104,22 @@ fn open_labelled(paths: &[PathBuf], benchmark: Option<(Option<&str>, &str)>) -> 
             split: Some(found.description),
         });
     }
-    let parts = levels::resolved(paths, Purpose::Evaluation);
+    // Photos of a training split are never evaluated in place of others.
+    let purpose = match benchmark.map(|(_, split)| split) {
+        Some("train") => Purpose::Training,
+        Some("val") => Purpose::Evaluation,
+        _ => Purpose::Test,
+    };
+    let is_training_alone = |path: &&PathBuf| {
+        let roots = |purpose| levels::roots(path, purpose);
+        roots(Purpose::Everything).is_some() && roots(purpose).is_none()
+    };
+    if let Some(path) = paths.iter().find(is_training_alone) {
+        let expected = "class folders of the split that is asked for, or the folder of one split";
+        let found = "those of other splits alone";
+        return Err(DataError::layout(path, expected, found));
+    }
+    let parts = levels::resolved(paths, purpose);
     let data = registry::open(&parts, Need::Labels)?;
     let names = parts.iter().map(|part| part.display().to_string());
     let names: Vec<String> = names.collect();
@@ -127,6 +142,28 @@ mod tests {
         };
         assert_eq!(labels(Some("imagenet")), 1000);
         assert_eq!((labels(Some("wordnet")), labels(None)), (210, 210));
+    }
+
+    #[test]
+    fn a_training_split_is_not_evaluated_in_place_of_another() {
+        let dir = tempfile::tempdir().unwrap();
+        let photo = |name: &str| {
+            let path = dir.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            image::RgbImage::new(4, 4).save(path).unwrap();
+        };
+        let paths = [dir.path().to_owned()];
+        photo("train/cat/1.png");
+        std::fs::create_dir(dir.path().join("val")).unwrap();
+        let error = benchmark(&paths, None, splits::TEST)
+            .err()
+            .unwrap()
+            .to_string();
+        assert!(error.contains("other splits alone"), "{error}");
+        photo("val/cat/2.png");
+        let found = benchmark(&paths, None, splits::TEST).unwrap();
+        assert_eq!(found.data.records(), 1);
+        assert!(found.split.unwrap().ends_with("val"));
     }
 
     #[test]

@@ -6,6 +6,7 @@
 use espalier_core::geometry::Space;
 
 use super::rows::dots;
+use super::top::Ranked;
 use crate::Points;
 
 /// Per-point scalars that the angle needs besides the dot product.
@@ -60,37 +61,74 @@ fn from_dot(space: &Space, x: PointScalars, y: PointScalars, dot: f64) -> f64 {
     }
 }
 
-/// Calls `visit` with each apex's row of exterior angles toward the whole gallery, in `[0, pi]`,
-/// and collects its results.
+/// Side of a pair at which the angle is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Apex {
+    /// The query.
+    Query,
+    /// The item of the gallery.
+    Gallery,
+}
+
+/// Calls `visit` with each query's row of exterior angles between it and the whole gallery, in `[0, pi]`, and
+/// collects its results.
 ///
 /// # Shapes
-/// `apexes` `[q, d]`, `gallery` `[g, d]`; `visit` gets the apex's index and `[g]` angles.
+/// `queries` `[q, d]`, `gallery` `[g, d]`; `visit` gets the query's index and `[g]` angles.
 pub fn angles<T: Send>(
     space: &Space,
-    apexes: &Points,
+    queries: &Points,
     gallery: &Points,
+    apex: Apex,
     visit: impl Fn(usize, &[f64]) -> T + Sync,
 ) -> Vec<T> {
     // A product averages the angles of its factors, so no single dot product determines it.
     if let Space::Product { .. } = space {
         let visit_exact = |at: usize| -> T {
-            let row = gallery
-                .rows()
-                .map(|y| space.exterior_angle(apexes.row(at), y));
+            let x = queries.row(at);
+            let row = gallery.rows().map(|y| match apex {
+                Apex::Query => space.exterior_angle(x, y),
+                Apex::Gallery => space.exterior_angle(y, x),
+            });
             visit(at, &row.collect::<Vec<f64>>())
         };
         use rayon::prelude::*;
-        return (0..apexes.len()).into_par_iter().map(visit_exact).collect();
+        return (0..queries.len())
+            .into_par_iter()
+            .map(visit_exact)
+            .collect();
     }
     let of = |points: &Points| -> Vec<PointScalars> {
         points.rows().map(|x| point_scalars(space, x)).collect()
     };
-    let (xs, ys) = (of(apexes), of(gallery));
-    dots(apexes, gallery, |at, row| {
-        let angles = row.iter().zip(&ys);
-        let angles = angles.map(|(dot, y)| from_dot(space, xs[at], *y, f64::from(*dot)));
+    let (xs, ys) = (of(queries), of(gallery));
+    dots(queries, gallery, |at, row| {
+        let angles = row.iter().zip(&ys).map(|(dot, y)| match apex {
+            Apex::Query => from_dot(space, xs[at], *y, f64::from(*dot)),
+            Apex::Gallery => from_dot(space, *y, xs[at], f64::from(*dot)),
+        });
         visit(at, &angles.collect::<Vec<f64>>())
     })
+}
+
+/// Returns the `k` items of `gallery` at the smallest angles to each of `queries`; scores are negative angles.
+///
+/// # Shapes
+/// `queries` `[q, d]`, `gallery` `[g, d]`; at most `k` items per query.
+#[must_use]
+pub fn top_k(space: &Space, queries: &Points, gallery: &Points, apex: Apex, k: usize) -> Ranked {
+    let k = k.min(gallery.len());
+    let rows = angles(space, queries, gallery, apex, |_, row| {
+        let mut items: Vec<(f64, u32)> = row.iter().map(|angle| -angle).zip(0..).collect();
+        let order = |a: &(f64, u32), b: &(f64, u32)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
+        if k < items.len() {
+            items.select_nth_unstable_by(k, order);
+            items.truncate(k);
+        }
+        items.sort_by(order);
+        items
+    });
+    Ranked::from_rows(k, rows)
 }
 
 #[cfg(test)]
@@ -121,12 +159,19 @@ mod tests {
                 join: DistanceReduction::L2,
             },
         ] {
-            let rows = angles(&space, &points, &points, |_, row| row.to_vec());
+            let at = |apex| angles(&space, &points, &points, apex, |_, row| row.to_vec());
+            let (rows, turned) = (at(Apex::Query), at(Apex::Gallery));
             for (i, row) in rows.iter().enumerate() {
                 for (j, found) in row.iter().enumerate().filter(|(j, _)| *j != i) {
                     let known = space.exterior_angle(points.row(i), points.row(j));
                     assert!((found - known).abs() < 1e-5, "{space:?}: {found} {known}");
+                    assert!((turned[j][i] - known).abs() < 1e-5, "{space:?}: gallery");
                 }
+                let ranked = top_k(&space, &points, &points, Apex::Query, 2);
+                assert_eq!(ranked.k(), 2);
+                let best = row.iter().copied().fold(f64::INFINITY, f64::min);
+                assert_eq!(ranked.scores(i)[0], -best);
+                assert!(ranked.scores(i)[1] <= ranked.scores(i)[0]);
             }
         }
     }

@@ -45,6 +45,16 @@ impl Ranked {
         &self.scores[query * self.k..(query + 1) * self.k]
     }
 
+    /// Creates the ranking of queries with `k` items each: score and item, best first.
+    pub(super) fn from_rows(k: usize, rows: Vec<Vec<(f64, u32)>>) -> Self {
+        let all: Vec<(f64, u32)> = rows.into_iter().flatten().collect();
+        Self {
+            k,
+            items: all.iter().map(|(_, item)| *item).collect(),
+            scores: all.iter().map(|(score, _)| *score).collect(),
+        }
+    }
+
     /// Returns the number of queries.
     #[must_use]
     pub fn len(&self) -> usize {

@@ -20,7 +20,7 @@ use super::node_labels::node_labels;
 use crate::embedded::ImageMetadata;
 use crate::embedder::Embedder;
 use crate::protocols::Protocol;
-use crate::search::{Ranked, top_k};
+use crate::search::Ranked;
 use crate::task::{Context, DEFAULT, TaskResult, settings};
 use crate::{Points, prompts};
 
@@ -157,7 +157,7 @@ pub fn answers(cx: &Context<'_>) -> anyhow::Result<(Answers, Taxonomy)> {
     } = found;
     let (set, points) = class_points(cx, model, (&classes.labels, &classes.names))?;
     let queries = pictures.points.select(&evaluated);
-    let ranked = top_k(model.space()?, &queries, &points, 5);
+    let ranked = cx.texts_of(model.space()?, &queries, &points, 5);
     note_unusual(&mut coverage, &classes, &truth, &ranked, &points);
     let classified = match (logits, model.classifier_labels()) {
         (Some(logits), Some(labels)) => {

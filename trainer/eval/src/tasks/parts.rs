@@ -9,7 +9,8 @@ use super::parts_tree::{KS, Labels, Tree, best, shares, tree};
 use super::scenes::Scenes;
 use crate::Points;
 use crate::metrics::curve::{Point, Sweep};
-use crate::search::{self, angles::angles};
+use crate::search;
+use crate::search::angles::{Apex, angles};
 use crate::task::{BenchmarkData, Context, Task, TaskResult, settings};
 
 /// Name of the curve for scenes as queries and objects as gallery.
@@ -105,7 +106,7 @@ fn similarities<T: Send>(
             visit(at, &row)
         });
     }
-    angles(space, queries, gallery, |at, row| {
+    angles(space, queries, gallery, Apex::Query, |at, row| {
         let row: Vec<f64> = row.iter().map(|angle| of_angle(*angle)).collect();
         visit(at, &row)
     })

@@ -15,7 +15,6 @@ use espalier_io::exit::usage;
 
 use crate::Points;
 use crate::metrics::recall;
-use crate::search::top_k;
 use crate::stored::{self, Stored};
 use crate::task::{BenchmarkData, Context, Task, TaskResult, settings};
 
@@ -320,8 +319,8 @@ fn recalls(cx: &Context<'_>, mut pool: Pool<'_>, ks: &[usize]) -> TaskResult {
         of_picture[*picture as usize].push(text);
     }
     let of_text: Vec<Vec<u32>> = pool.picture_of.iter().map(|p| vec![*p]).collect();
-    let to_pictures = top_k(&pool.space, &pool.texts, &pool.pictures, most);
-    let to_texts = top_k(&pool.space, &pool.pictures, &pool.texts, most);
+    let to_pictures = cx.images_of(&pool.space, &pool.texts, &pool.pictures, most);
+    let to_texts = cx.texts_of(&pool.space, &pool.pictures, &pool.texts, most);
     let mut metrics = BTreeMap::new();
     for k in ks {
         for (name, ranked, relevant) in [

@@ -31,6 +31,7 @@ pub(super) fn run_task(
         data,
         dataset,
         by_meru_protocol: method.is_some_and(MethodName::is_of_meru_family),
+        by_angles: method.is_some_and(MethodName::compares_angles),
     };
     let mut outcome = task.run(&cx).map_err(|error| {
         if is_about_data(&error) {
