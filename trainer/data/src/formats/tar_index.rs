@@ -171,7 +171,9 @@ fn recognised(file: &Arc<ShardFile>) -> std::io::Result<Option<String>> {
     ShardReader::new(Arc::clone(file), 0)
         .take(content::HEAD as u64)
         .read_to_end(&mut head)?;
-    Ok(content::recognise(&head).map(|_| content::describe(&head)))
+    let is_tar = head.get(257..262) == Some(b"ustar");
+    let found = content::recognise(&head).filter(|_| !is_tar);
+    Ok(found.map(|_| content::describe(&head)))
 }
 
 /// Groups members into records. The members of a record need not be neighbours; a key whose members begin again
