@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use burn::tensor::Device;
 use espalier_core::caption::{Captioner, Photo as CorePhoto, Request};
 use espalier_trainer::commands::caption::{self, OfFile, captioner, teach};
+use espalier_trainer::commands::eval::with_run_taxonomy;
 use espalier_trainer::device::Backend;
 use espalier_trainer::eval::embed;
 use espalier_trainer::model_file::{self, Model as TrainerModel};
@@ -130,7 +131,7 @@ pub fn open(
     detached(py, || {
         let device = device()?;
         let path = model_name::resolve(&path, offline)?;
-        let model = model_file::open(&path, &device)?;
+        let model = with_run_taxonomy(model_file::open(&path, &device)?);
         let scale = model.encoder.logit_scale.value().into_scalar::<f32>();
         let opened = Model {
             path,

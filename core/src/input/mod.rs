@@ -11,7 +11,7 @@ mod plain_text;
 pub mod tokenize;
 
 pub use image::{
-    CropOffset, Frame, Preprocess, RandomCrop, Resampling, ResizeMode, crop_box, decode,
+    CropOffset, Frame, Preprocess, RandomCrop, Resampling, ResizeMode, beginning, crop_box, decode,
     decoded_size, frame_of, is_image, to_planes,
 };
 pub use plain_text::decode_text;

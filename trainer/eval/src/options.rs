@@ -133,7 +133,8 @@ pub struct Options {
     /// Number of images in a batch.
     #[arg(long, default_value_t = 64, value_name = "N")]
     pub batch_size: usize,
-    /// Fraction of broken records at which the evaluation stops; of fewer than 1,000 records, at least a half.
+    /// Fraction of broken records above which the evaluation stops. Among fewer than 1,000 records a half is allowed, unless the
+    /// fraction is 0.
     #[arg(long, default_value_t = 0.01, value_name = "SHARE")]
     pub max_broken: f64,
     /// rank-ordering: random seed for choosing one image per species.

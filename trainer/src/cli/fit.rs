@@ -104,7 +104,8 @@ pub struct FitArgs {
     /// processes reads only a part of the shards. Best a multiple of the number of processes.
     #[arg(long, value_name = "N")]
     pub lanes: Option<usize>,
-    /// Fraction of broken records at which the run stops; of fewer than 1,000 records, at least a half.
+    /// Fraction of broken records above which the run stops. Among fewer than 1,000 records a half is allowed, unless the
+    /// fraction is 0.
     #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
     pub max_broken: Option<f64>,
     /// Where data from object storage is kept.

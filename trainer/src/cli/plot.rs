@@ -105,7 +105,8 @@ pub struct DataArgs {
     /// Maximum number of images to read.
     #[arg(long, value_name = "N")]
     pub samples: Option<usize>,
-    /// Fraction of broken records at which the command stops; of fewer than 1,000 records, at least a half.
+    /// Fraction of broken records above which the command stops. Among fewer than 1,000 records a half is allowed, unless the
+    /// fraction is 0.
     #[arg(long, default_value_t = 0.01, value_name = "SHARE")]
     pub max_broken: f64,
 }

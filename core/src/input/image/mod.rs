@@ -29,4 +29,4 @@ pub use frame::Frame;
 pub use planes::to_planes;
 pub use preprocess::{CropOffset, Preprocess, Resampling, ResizeMode};
 pub use raw::{MAX_DECODED_BYTES, MAX_PIXELS, MAX_SIDE};
-pub use sniff::is_image;
+pub use sniff::{beginning, is_image};

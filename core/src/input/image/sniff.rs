@@ -148,7 +148,8 @@ fn iso_media(bytes: &[u8]) -> String {
 }
 
 /// Returns the beginning of a file for a message: as text if it is text, otherwise as bytes.
-fn beginning(bytes: &[u8]) -> String {
+#[must_use]
+pub fn beginning(bytes: &[u8]) -> String {
     let head = &bytes[..bytes.len().min(24)];
     // The window may end within a multi-byte character; the file is still text then.
     let text = match std::str::from_utf8(head) {

@@ -13,7 +13,7 @@ const TEST: [&str; 2] = ["test", "testing"];
 /// Files that are looked at to tell whether a folder has images.
 const LOOKED_AT: usize = 100;
 
-/// What class folders are read for.
+/// Purpose for which class folders are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// The folder of the training split.

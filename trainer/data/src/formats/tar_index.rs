@@ -133,7 +133,8 @@ pub fn index(file: &Arc<ShardFile>) -> std::io::Result<TarIndex> {
             truncated_name = Some(name);
             break;
         }
-        if is_hidden(&name) {
+        let mut parts = name.split('/').filter(|part| *part != ".");
+        if parts.any(walk::is_hidden) {
             walk::leave_out(&mut left_out, HIDDEN, 1, Path::new(&name));
             continue;
         }
@@ -231,17 +232,14 @@ impl Keys {
 
     /// Splits a name; `None` for names without extension.
     fn split<'a>(&self, name: &'a str) -> Option<(&'a str, &'a str)> {
-        let (key, extension) = split_at_first_dot(name)?;
-        if !self.0.contains(key)
-            && let Some((before, last)) = extension.rsplit_once('.')
-            && is_known(last)
-        {
-            let end = name.len() - last.len() - 1;
-            let start = name.len() - extension.len() - 1 - key.len();
-            debug_assert_eq!(end - start, key.len() + 1 + before.len());
-            return Some((&name[start..end], last));
+        let at_first = split_at_first_dot(name)?;
+        if self.0.contains(at_first.0) {
+            return Some(at_first);
         }
-        Some((key, extension))
+        let at_last = plain(name).rsplit_once('.');
+        at_last
+            .filter(|(_, last)| is_known(last))
+            .or(Some(at_first))
     }
 }
 
@@ -258,14 +256,14 @@ fn is_known(extension: &str) -> bool {
         || is_part && (EXTENSIONS.contains(&rest) || TEXTS.contains(&rest))
 }
 
-fn is_hidden(name: &str) -> bool {
-    name.split('/')
-        .any(|part| part.starts_with('.') && part != "." || part == "__MACOSX")
+/// Returns a member name without the folder `.` that some programs put in front.
+fn plain(name: &str) -> &str {
+    name.strip_prefix("./").unwrap_or(name)
 }
 
 /// Splits a member name at the first dot of its base name.
 fn split_at_first_dot(name: &str) -> Option<(&str, &str)> {
-    let name = name.strip_prefix("./").unwrap_or(name);
+    let name = plain(name);
     let base = name.rfind('/').map_or(0, |slash| slash + 1);
     let dot = base + name[base..].find('.')?;
     (dot > base).then(|| (&name[..dot], &name[dot + 1..]))

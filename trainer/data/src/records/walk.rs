@@ -122,9 +122,8 @@ pub fn shown(path: &Path) -> String {
     text
 }
 
-/// Returns whether an entry is hidden or belongs to another program.
-fn is_hidden(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
+/// Returns whether a file or folder of this name is hidden or belongs to another program.
+pub(crate) fn is_hidden(name: &str) -> bool {
     name.starts_with('.') || OF_OTHERS.contains(&name.to_lowercase().as_str())
 }
 
@@ -141,7 +140,8 @@ pub fn entries(folder: &Path) -> Result<Entries> {
     paths.sort();
     let mut found = Entries::default();
     for path in paths {
-        if is_hidden(&path) {
+        let name = path.file_name().unwrap_or_default();
+        if is_hidden(&name.to_string_lossy()) {
             leave_out(&mut found.left_out, HIDDEN, count(&path), &path);
         } else if path.is_dir() {
             found.folders.push(path);

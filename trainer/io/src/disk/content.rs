@@ -1,12 +1,16 @@
 //! Names what a file contains, for messages of readers that expected something else: pointers that were never
 //! fetched, web pages that answered a download, archives, files of other programs.
 
-/// What a file contains, and what to do about it.
+use espalier_core::input::{beginning, is_image};
+
+use super::gzip;
+
+/// Content that was recognised, with advice for the user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Content {
     /// The name with its article, for example `a web page`.
     pub name: &'static str,
-    /// What to do, for example `download the file itself`.
+    /// Advice, for example `download the file itself again`.
     pub advice: &'static str,
 }
 
@@ -22,11 +26,11 @@ const WEIGHTS: &str = "take the weights that it was made from, as safetensors or
 const OTHER: &str = "check the path";
 
 /// Beginnings of files.
-const STARTS: [(&[u8], &str, &str); 20] = [
+const STARTS: [(&[u8], &str, &str); 18] = [
     (b"version https://git-lfs", "a pointer of Git LFS", POINTER),
     (b"/annex/objects/", "a pointer of git-annex", ANNEX),
     (b"GGUF", "a GGUF file", WEIGHTS),
-    (b"\x1f\x8b", "gzip", UNPACK),
+    (&gzip::MAGIC, "gzip", UNPACK),
     (b"\x28\xb5\x2f\xfd", "zstd", UNPACK),
     (b"\xfd7zXZ\0", "xz", UNPACK),
     (b"BZh", "bzip2", UNPACK),
@@ -41,8 +45,6 @@ const STARTS: [(&[u8], &str, &str); 20] = [
     (b"\x93NUMPY", "a NumPy array", OTHER),
     (b"SQLite format 3\0", "a SQLite database", OTHER),
     (b"%PDF", "a PDF document", OTHER),
-    (b"RIFF", "an image or sound in a RIFF container", OTHER),
-    (b"\x89PNG", "a PNG image", OTHER),
 ];
 
 /// Recognises content by its first [`HEAD`] bytes; `None` for what has no clear mark.
@@ -65,8 +67,8 @@ pub fn recognise(head: &[u8]) -> Option<Content> {
     if head.get(4..8) == Some(b"TFL3") {
         return content("a TensorFlow Lite model", WEIGHTS);
     }
-    if head.starts_with(b"\xff\xd8\xff") {
-        return content("a JPEG image", OTHER);
+    if is_image(head) {
+        return content("an image", OTHER);
     }
     let text = String::from_utf8_lossy(head).to_ascii_lowercase();
     let text = text.trim_start_matches('\u{feff}').trim_start();
@@ -85,18 +87,7 @@ pub fn describe(head: &[u8]) -> String {
     if let Some(Content { name, advice }) = recognise(head) {
         return format!("found {name}; {advice}");
     }
-    let start: Vec<u8> = head.iter().copied().take(24).collect();
-    let is_text = |c: char| !c.is_control() || c.is_whitespace();
-    match std::str::from_utf8(&start) {
-        Ok(text) if text.chars().all(is_text) => {
-            let line = text.trim().lines().next().unwrap_or_default();
-            format!("found a file that starts with `{line}`")
-        }
-        _ => {
-            let hex: Vec<String> = start.iter().take(8).map(|b| format!("{b:02x}")).collect();
-            format!("found a file that starts with the bytes {}", hex.join(" "))
-        }
-    }
+    format!("found a file that starts with {}", beginning(head))
 }
 
 #[cfg(test)]

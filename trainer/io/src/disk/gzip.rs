@@ -8,6 +8,9 @@ use flate2::read::MultiGzDecoder;
 /// HierarCaps 35.
 pub const MAX_UNPACKED: u64 = 256 << 20;
 
+/// First bytes of a file compressed with gzip (RFC 1952, section 2.3.1).
+pub const MAGIC: [u8; 2] = [0x1f, 0x8b];
+
 /// Unpacks gzip up to a number of bytes; more are an error.
 pub struct Unpacked<R> {
     decoder: MultiGzDecoder<R>,

@@ -11,10 +11,7 @@ use espalier_core::input::decode_text;
 use serde::de::DeserializeOwned;
 
 use super::content;
-use super::gzip::Unpacked;
-
-/// First bytes of a file compressed with gzip.
-const GZIP: [u8; 2] = [0x1f, 0x8b];
+use super::gzip::{self, Unpacked};
 
 /// Names what a path is, if it is not a regular file.
 fn kind(found: &fs::Metadata) -> &'static str {
@@ -80,7 +77,7 @@ pub fn text(path: impl AsRef<Path>) -> Result<String> {
 /// As [`text`].
 pub fn text_of(bytes: Vec<u8>) -> Result<String> {
     let fail = |reason: String| Error::new(ErrorKind::InvalidData, reason);
-    let bytes = match bytes.starts_with(&GZIP) {
+    let bytes = match bytes.starts_with(&gzip::MAGIC) {
         true => {
             let mut unpacked = Vec::new();
             Unpacked::new(bytes.as_slice()).read_to_end(&mut unpacked)?;
@@ -107,7 +104,7 @@ pub fn text_of(bytes: Vec<u8>) -> Result<String> {
 pub fn head(path: impl AsRef<Path>, bytes: u64) -> Result<String> {
     let mut head = Vec::new();
     open(&path)?.take(bytes).read_to_end(&mut head)?;
-    if head.starts_with(&GZIP) {
+    if head.starts_with(&gzip::MAGIC) {
         let mut unpacked = Vec::new();
         Unpacked::new(open(&path)?)
             .take(bytes)
@@ -119,8 +116,7 @@ pub fn head(path: impl AsRef<Path>, bytes: u64) -> Result<String> {
     {
         head.truncate(end + 1);
     }
-    let lossy = String::from_utf8_lossy(&head).into_owned();
-    Ok(decode_text(head).unwrap_or(lossy))
+    Ok(decode_text(head.clone()).unwrap_or_else(|_| String::from_utf8_lossy(&head).into_owned()))
 }
 
 /// Reads a JSON file.

@@ -55,7 +55,8 @@ fn evaluate(args: &EvalArgs, ranks: &Rc<dyn Collective>) -> anyhow::Result<()> {
 }
 
 /// Adds the taxonomy that the run of a checkpoint was trained with, where its configuration names one.
-fn with_run_taxonomy(mut model: Model) -> Model {
+#[must_use]
+pub fn with_run_taxonomy(mut model: Model) -> Model {
     let config = run_config(&model.card).filter(|config| config.dataset.taxonomy.is_some());
     if let Some(config) = config.filter(|_| model.taxonomy.is_none()) {
         match source::taxonomy(&config) {

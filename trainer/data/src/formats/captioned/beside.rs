@@ -32,12 +32,15 @@ pub(super) fn read(folder: &Path, into: &mut Captioned) -> Result<()> {
     let found = walk::files_below(folder)?;
     into.left_out = found.left_out;
     let all: BTreeSet<PathBuf> = found.files.into_iter().collect();
-    let mut texts = BTreeSet::new();
+    let mut others = all.clone();
     for file in all.iter().filter(|file| is_picture(file)) {
+        others.remove(file);
         let name = walk::shown(file.strip_prefix(folder).unwrap_or(file));
         let text = text_of(file, &all);
         let captions = text.as_ref().map_or(Ok(String::new()), read::text);
-        texts.extend(text);
+        if let Some(text) = &text {
+            others.remove(text);
+        }
         if let Err(e) = &captions {
             into.coverage
                 .note("text that cannot be read", 1, &format!("{name}: {e}"));
@@ -46,9 +49,6 @@ pub(super) fn read(folder: &Path, into: &mut Captioned) -> Result<()> {
         let captions = captions.unwrap_or_default();
         into.add_captions(picture, captions.lines().map(str::to_owned));
     }
-    let others = all
-        .into_iter()
-        .filter(|file| !is_picture(file) && !texts.contains(file));
     for file in others {
         walk::leave_out(&mut into.left_out, NO_IMAGE, 1, &file);
     }
