@@ -160,8 +160,8 @@ impl<'a> Embedder<'a> {
         }
         (self.check)()?;
         shared::check_same(&*self.ranks, &parts)?;
-        let points = match self.cached(&key) {
-            Some((points, _)) => points,
+        let points = match self.cached(&key, |points, _| Some(points)) {
+            Some(points) => points,
             None => {
                 let points = finite(Points::from_rows(&compute()?))?;
                 self.keep(&key, &points, "")?;
@@ -173,10 +173,11 @@ impl<'a> Embedder<'a> {
         Ok(points)
     }
 
-    /// Returns what the caches of all ranks hold under a key; `None` if one of them lacks it, since the
-    /// ranks then compute it together.
-    fn cached(&self, key: &str) -> Option<(Points, String)> {
+    /// Returns what `read` makes of the points and notes under a key in the cache; `None` if one of the
+    /// ranks lacks them or cannot read them, since the ranks then compute them together.
+    fn cached<T>(&self, key: &str, read: impl FnOnce(Points, String) -> Option<T>) -> Option<T> {
         let found = self.reading.cache.get(key);
+        let found = found.and_then(|(points, notes)| read(points, notes));
         let is_missing = self.ranks.any(found.is_none());
         found.filter(|_| !is_missing)
     }
@@ -351,7 +352,7 @@ impl<'a> Embedder<'a> {
         let fingerprint = data.fingerprint();
         let same = [&parts[..3], &[fingerprint.as_str()]].concat();
         shared::check_same(&*self.ranks, &same)?;
-        let cached = self.cached(&key).and_then(|(points, notes)| {
+        let cached = self.cached(&key, |points, notes| {
             let about: ImageMetadata = serde_json::from_str(&notes).ok()?;
             (about.keys.len() == points.len()).then_some(Embedded { points, about })
         });
@@ -383,9 +384,11 @@ impl<'a> Embedder<'a> {
     }
 
     /// Returns whether embeddings are computed from pooled features: the classifier needs these too, and in the
-    /// cache they serve all models with the same image encoder.
+    /// cache they serve all models with the same image encoder. All ranks do the same, though not all may
+    /// have a cache.
     fn shares_pooled(&self) -> bool {
-        self.classifier.is_some() || self.reading.cache.is_on()
+        let is_useful = self.classifier.is_some() || self.reading.cache.is_on();
+        self.ranks.any(is_useful)
     }
 
     /// Fails when there are more broken records than allowed; applies to cached results too.
