@@ -1,6 +1,7 @@
 //! Data, from shards on disk to batches: what is read, what is refused, what is skipped, and how a
 //! run continues.
 
+mod accounted;
 mod batches;
 mod cloud;
 mod cloud_commands;

@@ -18,6 +18,7 @@ use crate::records::paths::folder_of;
 use crate::records::picture::Picture;
 use crate::records::source::{Record, Records};
 use crate::records::table::Table;
+use crate::records::walk::{self, DANGLING};
 
 /// This format.
 pub const FORMAT: Format = Format {
@@ -134,12 +135,18 @@ pub fn open(path: &Path) -> Result<Table> {
         .collect();
     let mut scenes: BTreeMap<u64, Scene> = BTreeMap::new();
     let images: HashMap<u64, &Image> = index.images.iter().map(|i| (i.id, i)).collect();
-    for annotation in index.annotations.iter().filter(|a| a.iscrowd == 0) {
+    let (mut dangling, mut groups) = (0, 0);
+    for annotation in &index.annotations {
+        if annotation.iscrowd != 0 {
+            groups += 1;
+            continue;
+        }
         let found = (
             images.get(&annotation.image_id),
             names.get(&annotation.category_id),
         );
         let (Some(image), Some(name)) = found else {
+            dangling += 1;
             continue;
         };
         let scene = scenes.entry(image.id).or_insert_with(|| Scene {
@@ -169,8 +176,12 @@ pub fn open(path: &Path) -> Result<Table> {
         return Err(DataError::layout(&file, EXPECTED, found));
     }
     let scenes: Vec<Scene> = scenes.into_values().collect();
+    let files = scenes.iter().filter_map(|scene| scene.file.as_deref());
+    let mut left_out = pictures.unused(files.chain([file.as_path()]))?;
+    walk::leave_out(&mut left_out, DANGLING, dangling, &file);
+    walk::leave_out(&mut left_out, "box of a group", groups, &file);
     let name = file.display().to_string();
-    Ok(Table::new(name, scenes.len(), Arc::new(Scenes(scenes))))
+    Ok(Table::new(name, scenes.len(), Arc::new(Scenes(scenes))).with_left_out(left_out))
 }
 
 struct Scenes(Vec<Scene>);

@@ -170,7 +170,7 @@ struct Pictures {
 impl Records for Pictures {
     fn read(&self, row: usize) -> std::result::Result<Record, Broken> {
         let path = &self.pictures[row];
-        let key = path.display().to_string();
+        let key = walk::shown(path);
         let bytes = read::bytes(path)
             .map_err(|e| Fault::new(Cause::MissingPicture, e.to_string()).of(&key))?;
         // The last name of a lineage, or the class itself.

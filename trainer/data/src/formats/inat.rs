@@ -13,6 +13,7 @@ use crate::formats::picture_index::PictureIndex;
 use crate::records::error::{DataError, Result};
 use crate::records::paths::folder_of;
 use crate::records::table::Table;
+use crate::records::walk::{self, DANGLING};
 
 /// This format.
 pub const FORMAT: Format = Format {
@@ -114,10 +115,14 @@ pub fn open(path: &Path) -> Result<Table> {
         .iter()
         .map(|i| (i.id, i.file_name.as_str()))
         .collect();
-    let rows: Vec<Listed> = index
+    let known: Vec<(&&str, &&Category)> = index
         .annotations
         .iter()
         .filter_map(|a| Some((names.get(&a.image_id)?, categories.get(&a.category_id)?)))
+        .collect();
+    let dangling = index.annotations.len() - known.len();
+    let rows: Vec<Listed> = known
+        .into_iter()
         .map(|(name, category)| Listed {
             common: category.common_name.clone(),
             ..Listed::new(*name, pictures.find(name), category.label())
@@ -127,7 +132,10 @@ pub fn open(path: &Path) -> Result<Table> {
         let found = "no annotation of a listed image and category";
         return Err(DataError::layout(&file, EXPECTED, found));
     }
-    Ok(table(file.display().to_string(), rows))
+    let files = rows.iter().filter_map(|row| row.file.as_deref());
+    let mut left_out = pictures.unused(files.chain([file.as_path()]))?;
+    walk::leave_out(&mut left_out, DANGLING, dangling as u64, &file);
+    Ok(table(file.display().to_string(), rows).with_left_out(left_out))
 }
 
 #[cfg(test)]

@@ -203,7 +203,9 @@ pub fn open(path: &Path) -> Result<Table> {
             None => "no row".into(),
         }));
     }
-    Ok(table(file.display().to_string(), listed))
+    let files = listed.iter().filter_map(|row| row.file.as_deref());
+    let left_out = pictures.unused(files.chain([file.as_path()]))?;
+    Ok(table(file.display().to_string(), listed).with_left_out(left_out))
 }
 
 #[cfg(test)]

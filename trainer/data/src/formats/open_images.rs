@@ -1,6 +1,6 @@
 //! OpenImages: images in folders, boxes in CSV files (notation 5.5).
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -10,10 +10,11 @@ use super::format::{Format, MAX_NAME, open_all};
 use crate::records::boxes::{BoxTally, GroundedBox, Origin, Region};
 use crate::records::error::{DataError, Result};
 use crate::records::fault::{Broken, Cause, Fault};
+use crate::records::frame;
 use crate::records::picture::Picture;
 use crate::records::source::{Record, Records};
 use crate::records::table::Table;
-use crate::records::walk;
+use crate::records::walk::{self, LeftOut, NO_IMAGE, UNLISTED};
 
 /// This format.
 pub const FORMAT: Format = Format {
@@ -130,7 +131,7 @@ struct SceneReader {
     images: HashMap<String, PathBuf>,
     scenes: BTreeMap<String, Scene>,
     /// Number of boxes whose image is missing.
-    without_image: usize,
+    without_image: u64,
 }
 
 impl SceneReader {
@@ -187,9 +188,11 @@ impl OpenImages {
     /// # Errors
     /// If a file cannot be read, a column is missing, or no box has an existing image.
     pub fn open(folders: &[PathBuf]) -> Result<Table> {
-        let mut all = Vec::new();
+        let (mut all, mut left_out) = (Vec::new(), LeftOut::new());
         for folder in folders {
-            all.extend(files(folder)?);
+            let found = walk::files_below(folder)?;
+            all.extend(found.files);
+            walk::merge(&mut left_out, found.left_out);
         }
         let mut scenes = SceneReader {
             names: label_names(&all)?,
@@ -220,7 +223,19 @@ impl OpenImages {
             });
         }
         let scenes: Vec<Scene> = scenes.into_values().collect();
-        Ok(Table::new(name, scenes.len(), Arc::new(Scenes(scenes))))
+        let used: HashSet<&Path> = scenes.iter().map(|scene| scene.path.as_path()).collect();
+        for file in all.iter().filter(|file| !used.contains(file.as_path())) {
+            let rule = match walk::is_picture(file) {
+                true => UNLISTED,
+                false if ends_with(file, BOXES) || ends_with(file, NAMES) => continue,
+                false => NO_IMAGE,
+            };
+            walk::leave_out(&mut left_out, rule, 1, file);
+        }
+        let boxes = Path::new(BOXES);
+        walk::leave_out(&mut left_out, "box without its image", without_image, boxes);
+        let table = Table::new(name, scenes.len(), Arc::new(Scenes(scenes)));
+        Ok(table.with_left_out(left_out))
     }
 }
 
@@ -231,7 +246,7 @@ impl Records for Scenes {
         let scene = &self.0[row];
         let bytes = read::bytes(&scene.path)
             .map_err(|e| Fault::new(Cause::MissingPicture, e.to_string()).of(&scene.id))?;
-        let boxes: Vec<GroundedBox> = scene
+        let mut boxes: Vec<GroundedBox> = scene
             .boxes
             .iter()
             .map(|(label, name, place)| GroundedBox {
@@ -241,6 +256,14 @@ impl Records for Scenes {
                 synset: Some(label.clone()),
             })
             .collect();
+        let picture = Picture::Encoded(bytes);
+        let mut tally = BoxTally {
+            outside: scene.outside,
+            inverted: scene.inverted,
+            ..BoxTally::default()
+        };
+        // The files state no sizes of images.
+        frame::place(&picture, None, &mut boxes, &mut tally);
         let mut shown: Vec<&str> = boxes.iter().map(|b| b.phrase.as_str()).collect();
         shown.sort_unstable();
         shown.dedup();
@@ -253,12 +276,8 @@ impl Records for Scenes {
                 .map(|(label, ..)| label.clone())
                 .collect(),
             boxes,
-            tally: BoxTally {
-                outside: scene.outside,
-                inverted: scene.inverted,
-                ..BoxTally::default()
-            },
-            ..Record::labelled(scene.id.clone(), Picture::Encoded(bytes), None, caption)
+            tally,
+            ..Record::labelled(scene.id.clone(), picture, None, caption)
         })
     }
 }

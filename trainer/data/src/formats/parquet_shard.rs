@@ -316,7 +316,7 @@ fn check_presence(path: &Path, schema: &Schema, boxes: Boxes) -> Result<()> {
             ("noun_chunks", &["noun_chunks"]),
             ("ref_exps", &["ref_exps"]),
         ],
-        Boxes::Optional => &[IMAGE, ("caption (or captions, text, texts)", &KEYS)],
+        Boxes::Optional => &[IMAGE, ("caption (or captions, text, texts, txt)", &KEYS)],
     };
     let is_missing = |names: &[&str]| names.iter().all(|name| column(schema, name).is_none());
     let missing: Vec<String> = required
@@ -326,6 +326,18 @@ fn check_presence(path: &Path, schema: &Schema, boxes: Boxes) -> Result<()> {
         .collect();
     if missing.is_empty() {
         return Ok(());
+    }
+    let names = || schema.fields().iter().map(|field| field.name().as_str());
+    if missing == ["image"] && names().any(|name| name.eq_ignore_ascii_case("url")) {
+        let found: Vec<&str> = names().collect();
+        return Err(DataError::Layout {
+            place: path.display().to_string(),
+            expected: "a column image (or jpg) with the bytes of the images".into(),
+            found: format!(
+                "addresses of images only, in columns {}; download them first, for example with img2dataset",
+                found.join(", ")
+            ),
+        });
     }
     Err(DataError::Columns {
         file: PathBuf::from(path),

@@ -1,10 +1,11 @@
 //! Locations of the images that an index file names.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::records::error::Result;
-use crate::records::walk;
+use crate::records::walk::{self, LeftOut, NO_IMAGE, UNLISTED};
 
 /// Image files below given folders, by name and by number.
 #[derive(Clone, Debug, Default)]
@@ -30,6 +31,13 @@ fn base(name: &str) -> &str {
     name.rsplit(['/', '\\']).next().unwrap_or(name)
 }
 
+/// Returns the deepest folder that holds all files.
+fn common_folder<'a>(files: &[&'a Path]) -> Option<&'a Path> {
+    let (first, others) = files.split_first()?;
+    let holds_all = |folder: &&Path| others.iter().all(|file| file.starts_with(folder));
+    first.parent()?.ancestors().find(holds_all)
+}
+
 impl PictureIndex {
     /// Indexes the given folders recursively.
     ///
@@ -53,6 +61,48 @@ impl PictureIndex {
             }
         }
         Ok(index)
+    }
+
+    /// Returns what is left out, by rule: the images that are not among the files in use, and below the folder that
+    /// holds all images in use, all other entries. Nothing, if no image in use lies in the indexed folders.
+    ///
+    /// # Errors
+    /// If a folder cannot be read.
+    pub fn unused<'a>(&self, used: impl IntoIterator<Item = &'a Path>) -> Result<LeftOut> {
+        let used: HashSet<&Path> = used.into_iter().collect();
+        let images: BTreeSet<&Path> = self
+            .names
+            .values()
+            .flatten()
+            .map(PathBuf::as_path)
+            .collect();
+        // An index may lead to an image by another path, for example through `..`.
+        let elsewhere: HashSet<PathBuf> = used
+            .iter()
+            .filter(|file| !images.contains(*file))
+            .filter_map(|file| fs::canonicalize(file).ok())
+            .collect();
+        let is_used = |file: &Path| {
+            used.contains(file)
+                || !elsewhere.is_empty()
+                    && fs::canonicalize(file).is_ok_and(|file| elsewhere.contains(&file))
+        };
+        let (in_use, others): (Vec<&Path>, Vec<&Path>) =
+            images.into_iter().partition(|file| is_used(file));
+        let Some(folder) = common_folder(&in_use) else {
+            return Ok(LeftOut::new());
+        };
+        let found = walk::files_below(folder)?;
+        let mut left_out = found.left_out;
+        for file in others {
+            walk::leave_out(&mut left_out, UNLISTED, 1, file);
+        }
+        for file in found.files {
+            if !is_used(&file) && !walk::is_picture(&file) {
+                walk::leave_out(&mut left_out, NO_IMAGE, 1, &file);
+            }
+        }
+        Ok(left_out)
     }
 
     /// Returns the number of images.

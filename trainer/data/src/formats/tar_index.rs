@@ -20,8 +20,11 @@ const NO_EXTENSION: &str = "member without an extension";
 /// Rule for earlier members of a name that occurs again.
 const REPEATED: &str = "member of a name that occurs again (the last one is read)";
 
+/// Extensions of captions.
+const CAPTIONS: [&str; 3] = ["txt", "text", "caption"];
+
 /// Extensions of the texts of a record.
-const TEXTS: [&str; 3] = ["txt", "json", "cls"];
+pub(super) const TEXTS: [&str; 5] = ["txt", "text", "caption", "json", "cls"];
 
 /// Members with the same key: the text before the first dot of the base name, with the folders before it
 /// (notation 5.2).
@@ -41,6 +44,12 @@ impl MemberGroup {
             .iter()
             .find(|(name, _)| name == extension)
             .map(|(_, range)| range)
+    }
+
+    /// Returns the caption, if a member of its own has it.
+    #[must_use]
+    pub fn caption(&self) -> Option<&ByteRange> {
+        CAPTIONS.iter().find_map(|extension| self.get(extension))
     }
 
     /// Returns whether there is a member with this extension.

@@ -7,7 +7,7 @@ use espalier_io::storage::ShardFile;
 use serde_json::Value;
 
 use crate::formats::caption_texts::{KEYS, texts_of};
-use crate::formats::tar_index::{self, MemberGroup};
+use crate::formats::tar_index::{self, MemberGroup, TEXTS};
 use crate::records::boxes::{
     BoxTally, Boxes, Entry, GroundedBox, MAX_ENTRIES, Origin, Region, check_lengths, ground,
 };
@@ -46,7 +46,7 @@ impl TarLayout {
         } else {
             let texts = group.get("json").or_else(|| match boxes {
                 Boxes::Required => None,
-                Boxes::Optional => group.get("txt"),
+                Boxes::Optional => group.caption(),
             });
             picture_of(group).and(texts).map(|_| Self::Raw)
         }
@@ -183,8 +183,7 @@ fn is_complete(
         TarLayout::Raw => {
             picture_of(last).is_some()
                 && (last.has("json") || boxes == Boxes::Optional)
-                && (first.key == last.key
-                    || ["txt", "json"].iter().all(|e| last.has(e) || !first.has(e)))
+                && (first.key == last.key || TEXTS.iter().all(|e| last.has(e) || !first.has(e)))
         }
         TarLayout::Prepared => {
             last.has("child.jpg")
@@ -281,7 +280,7 @@ fn read_raw(group: &MemberGroup, boxes: Boxes) -> Result<Record, Fault> {
     // Offsets refer to the caption in the .json; the .txt holds the same text.
     let captions = match KEYS.iter().find_map(|key| texts_of(json.get(key)?)) {
         Some(captions) => captions,
-        None => match group.get("txt") {
+        None => match group.caption() {
             Some(text) => vec![text_of(text, "txt")?],
             None => {
                 let detail = "neither a caption in the .json nor a .txt member";

@@ -98,7 +98,8 @@ pub struct BoxTally {
     /// Boxes that were drawn on the stored pixels of a photo with an orientation (turned with it).
     #[serde(default)]
     pub turned: u64,
-    /// Turned photos whose listed size fits the stored and the upright frame (taken for upright).
+    /// Turned photos whose listed size fits the stored and the upright frame, or that have none (their boxes are
+    /// taken for upright).
     #[serde(default)]
     pub frame_unclear: u64,
     /// Boxes of photos whose listed size has other proportions than the photo (skipped).

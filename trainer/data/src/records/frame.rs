@@ -11,7 +11,7 @@ const TOLERANCE: f64 = 1.02;
 /// which the frame of the boxes is known.
 ///
 /// Boxes of a photo whose proportions fit neither frame are removed: they belong to other pixels. A size that fits
-/// both frames of a turned photo is taken for the upright one.
+/// both frames of a turned photo, or none, is taken for the upright one.
 pub(crate) fn place(
     picture: &Picture,
     listed: Option<(f64, f64)>,
@@ -19,10 +19,11 @@ pub(crate) fn place(
     tally: &mut BoxTally,
 ) {
     let listed = listed.filter(|(width, height)| *width > 0.0 && *height > 0.0);
-    let (Some(listed), false) = (listed, boxes.is_empty()) else {
+    let Some(frame) = picture.frame().filter(|_| !boxes.is_empty()) else {
         return;
     };
-    let Some(frame) = picture.frame() else {
+    let Some(listed) = listed else {
+        tally.frame_unclear += u64::from(frame.is_turned());
         return;
     };
     if fits(listed, frame.upright()) {
@@ -101,6 +102,9 @@ mod tests {
             (as_given.clone(), BoxTally::default())
         );
         let (places, tally) = placed(3, (40.0, 30.0));
+        assert_eq!((places, tally.frame_unclear), (as_given.clone(), 1));
+        // The index of some data states no size.
+        let (places, tally) = placed(6, (0.0, 0.0));
         assert_eq!((places, tally.frame_unclear), (as_given, 1));
     }
 

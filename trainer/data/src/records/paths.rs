@@ -12,8 +12,10 @@ use crate::records::path_list::spell_out;
 use crate::records::prepared::{PREPARED, PREPARING, check_complete, check_finished, check_listed};
 use crate::records::walk::{self, LeftOut};
 
-/// Ends of the names of tars, plain and compressed.
-const TARS: [&str; 5] = [".tar", ".tar.gz", ".tgz", ".tar.zst", ".tzst"];
+/// Ends of the names of tars, plain and compressed. Those of bzip2 and xz are named when they are opened.
+const TARS: [&str; 7] = [
+    ".tar", ".tar.gz", ".tgz", ".tar.zst", ".tzst", ".tar.bz2", ".tar.xz",
+];
 
 /// Rule for files beside shards.
 const NO_SHARD: &str = "file beside the shards";

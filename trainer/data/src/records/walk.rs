@@ -17,6 +17,10 @@ pub const HIDDEN: &str = "hidden, or of another program";
 const LINK: &str = "link to a folder";
 /// Rule for entries that are neither files nor folders.
 const SPECIAL: &str = "neither a file nor a folder";
+/// Rule for images to which an index, or the split of it that is read, gives no text, label or box.
+pub const UNLISTED: &str = "image without a row in the index or its split";
+/// Rule for rows of an index that refer to an image or a category that it does not list.
+pub const DANGLING: &str = "row of an image or category that the index does not list";
 /// Rule for files that are no images.
 pub const NO_IMAGE: &str = "not an image";
 
@@ -33,9 +37,9 @@ const OF_OTHERS: [&str; 8] = [
 ];
 
 /// Extensions of images. The content of other files decides.
-pub const EXTENSIONS: [&str; 18] = [
+pub const EXTENSIONS: [&str; 25] = [
     "jpg", "jpeg", "jpe", "jfif", "png", "webp", "bmp", "gif", "tif", "tiff", "heic", "heif",
-    "avif", "jxl", "jp2", "dng", "cr2", "nef",
+    "avif", "jxl", "jp2", "ppm", "pgm", "tga", "psd", "dng", "cr2", "cr3", "nef", "arw", "raf",
 ];
 
 /// Extensions of files that lie beside images and are none; their content need not be read.

@@ -105,7 +105,7 @@ mod tests {
     #[test]
     fn compressed_files_are_read_at_any_position_and_bombs_are_refused() {
         let dir = tempfile::tempdir().unwrap();
-        let content: Vec<u8> = (0..100_000_u32).map(|n| (n * n >> 7) as u8).collect();
+        let content: Vec<u8> = (0..100_000_u32).map(|n| ((n * n) >> 7) as u8).collect();
         let gzip = |content: &[u8]| {
             let mut packed = GzEncoder::new(Vec::new(), flate2::Compression::best());
             packed.write_all(content).unwrap();

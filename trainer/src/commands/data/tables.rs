@@ -1,10 +1,16 @@
 //! The tables that `trainer data audit` and `trainer data prepare` print.
 
+use std::path::Path;
+
+use espalier_data::formats::open;
 use espalier_data::tools::audit::AuditReport;
 use espalier_data::tools::prepare::PrepareReport;
 
 /// Number of labels listed in the table.
 const LISTED_LABELS: usize = 5;
+
+/// Shipped taxonomy that has names for ids of WordNet.
+const NAMED_BY: &str = "imagenet";
 
 /// A table of two columns.
 #[derive(Default)]
@@ -114,7 +120,7 @@ fn add_boxes(table: &mut Table, report: &AuditReport) {
     table.problem("box inverted or empty (skipped)", boxes.inverted);
     table.problem("box in the stored frame (turned)", boxes.turned);
     table.problem(
-        "photo turned, its listed size fits both frames",
+        "photo turned, frame of its boxes unknown (upright)",
         boxes.frame_unclear,
     );
     table.problem(
@@ -170,12 +176,25 @@ fn add_labels(table: &mut Table, report: &AuditReport) {
     );
     let mut frequent: Vec<(&String, u64)> = labels.counts.iter().map(|(l, &n)| (l, n)).collect();
     frequent.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
+    let known = frequent.iter().any(|(label, _)| is_id(label));
+    let known = known.then(|| open::taxonomy(Some(Path::new(NAMED_BY)), &[]));
+    let known = known.and_then(Result::ok);
+    let named = |label: &str| match known.as_ref().and_then(|t| Some(t.name(t.find(label)?))) {
+        Some(name) => format!("{label} ({name})"),
+        None => label.to_owned(),
+    };
     for (label, count) in frequent.iter().take(LISTED_LABELS) {
-        table.count(&format!("  {label}"), *count);
+        table.count(&format!("  {}", named(label)), *count);
     }
     if let Some((label, count)) = frequent.last().filter(|_| frequent.len() > LISTED_LABELS) {
-        table.row(format!("  … {label}"), grouped(*count));
+        table.row(format!("  … {}", named(label)), grouped(*count));
     }
+}
+
+/// Returns whether a label looks like an id of WordNet, such as `n02121620`.
+fn is_id(label: &str) -> bool {
+    let digits = label.strip_prefix('n');
+    digits.is_some_and(|d| d.len() == 8 && d.bytes().all(|b| b.is_ascii_digit()))
 }
 
 /// Adds the sizes of images.
@@ -239,6 +258,15 @@ mod tests {
         for (value, text) in pairs {
             assert_eq!(grouped(value), text);
         }
+    }
+
+    #[test]
+    fn ids_of_wordnet_have_their_names_beside_them() {
+        let mut report = read_all(&Synthetic::new(20, 32, 0), &|_| ()).unwrap();
+        report.labels.counts = [("n02121620".to_owned(), 3), ("Bella".to_owned(), 2)].into();
+        let text = audit_table(&report);
+        assert!(text.contains("  n02121620 (cat)  "), "{text}");
+        assert!(text.contains("  Bella  "), "{text}");
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::formats::picture_index::PictureIndex;
 use crate::records::coverage::Coverage;
+use crate::records::error::Result;
 use crate::records::walk::LeftOut;
 
 /// Expected file layout, for error messages.
@@ -101,6 +102,13 @@ impl Captioned {
         self.names.push(name);
         self.files.push(file);
         self.names.len() as u32 - 1
+    }
+
+    /// Counts the files below the folders that were searched and are neither these images nor the index.
+    pub(super) fn leave_out_unused(&mut self, places: &Places, index: &Path) -> Result<()> {
+        let files = self.files.iter().flatten().map(PathBuf::as_path);
+        self.left_out = places.pictures.unused(files.chain([index]))?;
+        Ok(())
     }
 
     /// Adds the captions of an image; blank ones are left out.

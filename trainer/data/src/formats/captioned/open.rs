@@ -59,8 +59,16 @@ impl Captioned {
             }
         };
         match &place {
-            Place::Json(file) => json::read(file, splits, &places()?, &mut data)?,
-            Place::Table(file) => table::read(file, &places()?, &mut data)?,
+            Place::Json(file) => {
+                let places = places()?;
+                json::read(file, splits, &places, &mut data)?;
+                data.leave_out_unused(&places, file)?;
+            }
+            Place::Table(file) => {
+                let places = places()?;
+                table::read(file, &places, &mut data)?;
+                data.leave_out_unused(&places, file)?;
+            }
             Place::Beside(folder) => beside::read(folder, &mut data)?,
         }
         if data.captions.is_empty() {
