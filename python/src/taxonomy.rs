@@ -24,6 +24,8 @@ pub struct Node {
     labelled: bool,
     /// Edges of the shortest path from the root.
     depth: u32,
+    /// How well its branch is supported, as the file of a phylogeny states it; none in other files.
+    support: Option<String>,
 }
 
 #[pymethods]
@@ -65,6 +67,7 @@ impl Taxonomy {
             children: self.ids(self.inner.children(ix)),
             labelled: node.labelled,
             depth: self.inner.depth(ix),
+            support: node.support.clone(),
         }
     }
 }

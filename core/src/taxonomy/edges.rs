@@ -27,6 +27,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Entry>> {
                 names: vec![id.to_owned()],
                 parents: Vec::new(),
                 labelled: true,
+                support: None,
             };
             entries.push(Entry { node, line });
             NodeIx(u32::try_from(entries.len() - 1).unwrap_or(u32::MAX))

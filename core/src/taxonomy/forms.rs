@@ -70,9 +70,15 @@ impl Taxonomy {
             Format::Nexus => nexus::read(text)?,
         };
         let (tree, count) = nested;
-        let note = (count > 1)
+        let entries = tree.entries()?;
+        let supports = entries.iter().filter(|e| e.node.support.is_some()).count();
+        let several = (count > 1)
             .then(|| format!("The text has several trees: this is the first of {count} trees."));
-        Ok(Self::from_entries(tree.entries()?)?.with_note(note))
+        let support = (supports > 0)
+            .then(|| format!("Numbers at inner nodes ({supports}) are support values, not names."));
+        let notes: Vec<String> = several.into_iter().chain(support).collect();
+        let note = (!notes.is_empty()).then(|| notes.join(" "));
+        Ok(Self::from_entries(entries)?.with_note(note))
     }
 }
 

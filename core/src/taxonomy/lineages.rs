@@ -166,6 +166,7 @@ impl<'a> Tree<'a> {
             names: names_of(name),
             parents: parent.into_iter().collect(),
             labelled: true,
+            support: None,
         };
         self.entries.push(Entry { node, line });
         if let Some(parent) = parent {

@@ -33,7 +33,7 @@ impl Branch {
 
     /// Converts the tree to nodes, the root first. An inner node without a name is called after its first and
     /// its last leaf. Where leaves have names in words, a number at an inner node is the support of its
-    /// branch, not a name.
+    /// branch, [`Node::support`](super::Node::support), not a name.
     pub(super) fn entries(&self) -> Result<Vec<Entry>> {
         let has_support = self.has_leaf(&|name| !taxa::is_support(name));
         let mut tree = Tree::default();
@@ -43,9 +43,9 @@ impl Branch {
 
     fn add(&self, parent: Option<NodeIx>, has_support: bool, tree: &mut Tree<'_>) -> Result<()> {
         let is_inner = !self.children.is_empty();
-        let name = match is_inner && has_support {
-            true => taxa::without_support(&self.name),
-            false => &self.name,
+        let (support, name) = match is_inner && has_support {
+            true => taxa::split_support(&self.name),
+            false => (None, self.name.as_str()),
         };
         let name = taxa::without_ranks(name);
         let name = match name.is_empty() {
@@ -54,6 +54,7 @@ impl Branch {
             false => name,
         };
         let ix = tree.add_another(&name, parent, self.line)?;
+        tree.entries[ix.index()].node.support = support.map(str::to_owned);
         self.children
             .iter()
             .try_for_each(|child| child.add(Some(ix), has_support, tree))

@@ -1,8 +1,8 @@
 //! Trees in Newick format, `((thrush,wren)bird,cat)animal;`, as programs for phylogenies write
 //! them.
 //!
-//! Branch lengths, support values and comments such as `[&R]` are ignored. In names without quotes,
-//! underscores become blanks; quotes are single or double. Of several trees the first is read.
+//! Branch lengths and comments such as `[&R]` are ignored; support values are kept beside the names. In names without
+//! quotes, underscores become blanks; quotes are single or double. Of several trees the first is read.
 
 use super::nested::Branch;
 use super::parse::fail;
@@ -227,6 +227,10 @@ mod tests {
                 "dog"
             ]
         );
+        let tree = Taxonomy::from_text("((robin,wren)98.5/100,cat)animal;").unwrap();
+        assert_eq!(tree.nodes()[1].support.as_deref(), Some("98.5/100"));
+        assert!(tree.nodes()[2].support.is_none());
+        assert!(tree.note().unwrap().contains("(1) are support values"));
         assert_eq!(
             names("((9606,9598)207598,9593)9604;")[..2],
             ["9604", "207598"]

@@ -26,4 +26,7 @@ pub struct Node {
     /// Whether data is labelled with this concept, so that a model scores it. This can also be an
     /// inner node.
     pub labelled: bool,
+    /// How well its branch is supported, as the file of a phylogeny states it: `98`, `0.98` or `98.5/100`. Not a
+    /// name, and not written to a bundle.
+    pub support: Option<String>,
 }

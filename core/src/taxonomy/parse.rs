@@ -117,6 +117,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Entry>> {
             names,
             parents,
             labelled: row.labelled,
+            support: None,
         };
         Ok(Entry {
             node,

@@ -66,6 +66,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Entry>> {
         names: names_of(name),
         parents,
         labelled,
+        support: None,
     };
     let mut entries = vec![Entry {
         node: node(ROOT, ROOT, Vec::new(), false),

@@ -18,15 +18,15 @@ pub(super) fn is_support(label: &str) -> bool {
     label.split('/').all(|part| is_number(part.trim()))
 }
 
-/// Returns the name of a label that may begin with a support value: `98.0:f__Felidae` is `f__Felidae`, and `100`
-/// is no name.
-pub(super) fn without_support(label: &str) -> &str {
+/// Returns the support value that a label begins with, and its name: `98.0:f__Felidae` has both, and `100` has no
+/// name.
+pub(super) fn split_support(label: &str) -> (Option<&str>, &str) {
     if is_support(label) {
-        return "";
+        return (Some(label), "");
     }
     match label.split_once(':') {
-        Some((support, name)) if is_support(support) => name.trim(),
-        _ => label,
+        Some((support, name)) if is_support(support) => (Some(support.trim()), name.trim()),
+        _ => (None, label),
     }
 }
 
@@ -60,12 +60,13 @@ mod tests {
     #[test]
     fn support_values_are_no_names() {
         for label in ["100", "0.98", "98.5/100", "1e-3", ".5"] {
-            assert_eq!(without_support(label), "", "{label}");
+            assert_eq!(split_support(label), (Some(label), ""));
         }
         for label in ["f__Felidae", "inf", "nan", "7-spot ladybird", "98.0/x"] {
-            assert_eq!(without_support(label), label);
+            assert_eq!(split_support(label), (None, label));
         }
-        assert_eq!(without_support("98.0:f__Felidae"), "f__Felidae");
+        let both = (Some("98.0"), "f__Felidae");
+        assert_eq!(split_support("98.0:f__Felidae"), both);
     }
 
     #[test]

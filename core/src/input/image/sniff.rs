@@ -60,6 +60,7 @@ pub fn is_image(head: &[u8]) -> bool {
         "JPEG 2000",
         "QOI",
         "a Photoshop",
+        "a PNM",
     ];
     let is_other = |name: String| others.iter().any(|other| name.starts_with(other));
     readable(head).is_some() || unsupported_format(head).is_some_and(is_other)
@@ -111,6 +112,7 @@ fn unsupported_format(bytes: &[u8]) -> Option<String> {
         [b'%', b'P', b'D', b'F', ..] => "PDF",
         [0, 0, 1 | 2, 0, ..] => "an icon file",
         [b'q', b'o', b'i', b'f', ..] => "QOI",
+        [b'P', b'1'..=b'6', b'\n', b'0'..=b'9' | b'#', ..] => "a PNM (PPM, PGM, PBM)",
         _ if is_svg(bytes) => "SVG",
         _ => return None,
     };
