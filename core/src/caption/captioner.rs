@@ -11,7 +11,7 @@ use super::result::{Lineage, ModelInfo, PathStep, TaxonomyResult};
 use super::self_test::cosine;
 use super::taught::TaughtConcept;
 use super::{files, ladder};
-use crate::bundle::{BundleFiles, Manifest};
+use crate::bundle::{BundleFiles, Caution, Manifest};
 use crate::error::Result;
 use crate::geometry::Space;
 use crate::input::Preprocess;
@@ -21,6 +21,7 @@ use crate::taxonomy::{NodeIx, Taxonomy};
 #[derive(Debug)]
 pub struct Captioner {
     info: ModelInfo,
+    cautions: Vec<Caution>,
     preprocess: Preprocess,
     space: Space,
     image_part: ImagePart,
@@ -61,6 +62,7 @@ impl Captioner {
             classifier: Classifier::read(bundle, width)?,
             detectors: Detectors::read(bundle, width)?,
             untaught: None,
+            cautions: manifest.cautions(),
             info: ModelInfo {
                 name: manifest.name,
                 version: manifest.version,
@@ -111,6 +113,12 @@ impl Captioner {
     #[must_use]
     pub fn info(&self) -> &ModelInfo {
         &self.info
+    }
+
+    /// Returns the reasons to doubt the answers of the model.
+    #[must_use]
+    pub fn cautions(&self) -> &[Caution] {
+        &self.cautions
     }
 
     /// Returns the space of the embeddings.

@@ -1,7 +1,7 @@
 //! Tests of manifests: each changes the manifest of the small model, which must then be refused.
 
 use espalier_core::Result;
-use espalier_core::bundle::Manifest;
+use espalier_core::bundle::{Caution, Manifest};
 use serde_json::{Value, json};
 
 /// Reads the manifest of the small model with a change.
@@ -122,4 +122,23 @@ fn the_largest_bundle_has_16_gib() {
     };
     of_length(16 << 30).unwrap();
     assert!(of_length((16 << 30) + 1).is_err());
+}
+
+#[test]
+fn cautions_are_kept_in_the_manifest_and_unknown_ones_are_left_out() {
+    let bytes = include_bytes!("../../../static/models/tiny/manifest.json");
+    let mut manifest = Manifest::parse(bytes).unwrap();
+    let cautions = [
+        Caution::NotCalibrated,
+        Caution::AtChance,
+        Caution::NotCalibrated,
+    ];
+    manifest.set_cautions(cautions.to_vec());
+    let text = serde_json::to_string(&manifest).unwrap();
+    assert!(text.contains(r#""cautions":["at_chance","not_calibrated"]"#));
+    let later = text.replace("at_chance", "of_a_later_version");
+    let read = Manifest::parse(later.as_bytes()).unwrap();
+    assert_eq!(read.cautions(), [Caution::NotCalibrated]);
+    manifest.set_cautions(Vec::new());
+    assert!(manifest.cautions().is_empty() && !manifest.provenance.contains_key("cautions"));
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use burn::tensor::Device;
-use espalier_core::bundle::{BundleFiles, Manifest, Part, sha256_hex};
+use espalier_core::bundle::{BundleFiles, Caution, Manifest, Part, sha256_hex};
 use espalier_core::caption::{Calibration, EMBEDDINGS, files, lexicon, text_weight_files};
 use espalier_core::geometry::Space;
 use espalier_core::input::{Preprocess, ResizeMode, Tokenizer};
@@ -92,6 +92,18 @@ impl ModelCard {
         }
     }
 
+    /// Returns the reasons to doubt the answers of the model that its card tells: weights that no step has
+    /// trained and that were not imported.
+    #[must_use]
+    pub fn cautions(&self) -> Vec<Caution> {
+        let layout = self.origin.as_ref().map(|origin| origin.layout);
+        match (self.step, layout) {
+            (0, None) => vec![Caution::Untrained],
+            (0, Some(Some(Layout::EfficientnetLite))) => vec![Caution::UntrainedText],
+            _ => Vec::new(),
+        }
+    }
+
     /// Returns the card as metadata of a safetensors file.
     ///
     /// # Errors
@@ -130,6 +142,8 @@ pub struct Model {
     pub taxonomy: Option<Taxonomy>,
     /// Stored points of the labels by their ids, as the page uses them; only in bundles.
     pub label_points: BTreeMap<String, Vec<f32>>,
+    /// Reasons to doubt its answers.
+    pub cautions: Vec<Caution>,
 }
 
 /// Returns the default preprocessing of photos for an architecture: resize the shortest side, then
@@ -287,6 +301,7 @@ pub fn build(
     let preprocess = imported.unwrap_or_else(|| preprocess(&card.config));
     Ok(Model {
         root: card.origin.as_ref().and_then(|o| o.root.clone()),
+        cautions: card.cautions(),
         card,
         encoder,
         tokenizer,
@@ -392,6 +407,7 @@ pub fn from_bundle(
     let taxonomy = Taxonomy::from_tsv(bundle.text(files::TAXONOMY)?)?;
     let label_points = label_points(manifest.model.d_embed, bundle, &taxonomy)?;
     Ok(Model {
+        cautions: manifest.cautions(),
         lexicon,
         taxonomy: Some(taxonomy),
         label_points,
