@@ -12,17 +12,21 @@ const sibling = (name) => new URL(name, self.location.href);
 // The service worker's caches begin with the same words, and the page deletes all of them together.
 const KEPT = "espalier-app-engines";
 const say = (message) => self.postMessage(JSON.stringify(message));
-const fail = (what, error) =>
+const fail = (what, error, cause = "engine", todo = "Reload the page. If it stays so, use a newer browser.") =>
   say({
     type: "failed",
     id: null,
     fatal: true,
-    error: {
-      cause: "engine",
-      what,
-      todo: "Reload the page. If it stays so, use a newer browser.",
-      detail: String((error && (error.message || error.reason)) || error),
-    },
+    error: { cause, what, todo, detail: String((error && (error.message || error.reason)) || error) },
+  });
+
+/** A file of the engine did not arrive. */
+class NotFetched extends Error {}
+
+/** The same promise; a request that fails is a `NotFetched`. Fetches and imports fail with a TypeError. */
+const fetched = (promise, file) =>
+  promise.catch((error) => {
+    throw error instanceof TypeError ? new NotFetched(`${file}: ${error.message}`) : error;
   });
 
 self.addEventListener("unhandledrejection", (event) => fail("The engine stopped.", event.reason));
@@ -63,11 +67,13 @@ try {
   if (!/^worker_[a-z]+$/.test(engine)) throw new Error(`no engine is called ${engine}`);
   const file = `${engine}_bg.wasm`;
   const url = sibling(file).href;
-  const [{ default: init }, old] = await Promise.all([import(sibling(`${engine}.js`)), kept(url)]);
-  const response = old ?? (await fetch(url));
-  if (!response.ok) throw new Error(`${file}: the server answered ${response.status}`);
+  const script = `${engine}.js`;
+  const [{ default: init }, old] = await Promise.all([fetched(import(sibling(script)), script), kept(url)]);
+  const response = old ?? (await fetched(fetch(url), file));
+  if (!response.ok) throw new NotFetched(`${file}: the server answered ${response.status}`);
   if (!old) keep(url, response.clone());
   await init({ module_or_path: counted(response, file) });
 } catch (error) {
-  fail("The engine could not be started.", error);
+  if (error instanceof NotFetched) fail("The engine could not be fetched.", error, "network", "Check the connection and try again.");
+  else fail("The engine could not be started.", error);
 }

@@ -5,6 +5,14 @@
 >>> model.caption("static/samples/cat.jpg")["taxonomy"]["stop"]
 """
 
+try:
+    from . import _native
+except ImportError as error:
+    raise ImportError(
+        f"the compiled part of espalier cannot be loaded ({error}); from its source, build and install it with "
+        "`cargo xtask python && pip install target/wheels/espalier-*.whl`"
+    ) from error
+
 from . import geometry, losses, tasks, types
 from ._native import Model, Node, Space, Taxonomy, __version__, open
 from .errors import DataError, Error, RefusedError, UsageError

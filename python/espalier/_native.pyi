@@ -7,9 +7,8 @@ from typing import Any, Literal, final, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from PIL.Image import Image
 
-from .types import CaptionResult, Photo, Record
+from .types import CaptionResult, Image, Photo, Record
 
 __all__ = [
     "Model",
@@ -93,6 +92,8 @@ class Model:
     def image_size(self) -> int: ...
     @property
     def logit_scale(self) -> float: ...
+    @property
+    def cautions(self) -> list[str]: ...
     @property
     def config(self) -> dict[str, Any]: ...
     @property
@@ -182,6 +183,8 @@ class Node:
     def labelled(self) -> bool: ...
     @property
     def depth(self) -> int: ...
+    @property
+    def support(self) -> str | None: ...
 
 @final
 class Taxonomy:

@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, TypedDict, Union
+from typing import Any, Protocol, TypedDict, Union
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from PIL.Image import Image
 
-Photo = Union[str, "os.PathLike[str]", bytes, bytearray, memoryview, NDArray[np.uint8], "Image"]
+class Image(Protocol):
+    """An image of Pillow, by what it has: types stay strict where Pillow is not installed."""
+
+    @property
+    def mode(self) -> str: ...
+
+    @property
+    def size(self) -> tuple[int, int]: ...
+
+    def load(self) -> Any: ...
+
+
+Photo = Union[str, "os.PathLike[str]", bytes, bytearray, memoryview, NDArray[np.uint8], Image]
 """A path, the bytes of a file, pixels `[height, width, 3]`, or an image of Pillow."""
 
 

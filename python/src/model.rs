@@ -4,12 +4,13 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use burn::tensor::Device;
+use espalier_core::bundle::Caution;
 use espalier_core::caption::{Captioner, Photo as CorePhoto, Request};
 use espalier_trainer::commands::caption::{self, OfFile, captioner, teach};
-use espalier_trainer::commands::eval::with_run_taxonomy;
+use espalier_trainer::commands::opened;
 use espalier_trainer::device::Backend;
 use espalier_trainer::eval::embed;
-use espalier_trainer::model_file::{self, Model as TrainerModel};
+use espalier_trainer::model_file::Model as TrainerModel;
 use espalier_trainer::model_name;
 use numpy::PyArrayDyn;
 use pyo3::prelude::*;
@@ -44,6 +45,9 @@ pub struct Model {
 fn device() -> anyhow::Result<Device> {
     Backend::Flex.device()
 }
+
+/// Path, captions, taxonomy and taught concepts of a pickled model.
+type Reopened = (PathBuf, Option<PathBuf>, Option<PathBuf>, Vec<PathBuf>);
 
 impl Model {
     /// Returns the model as the trainer opened it.
@@ -131,7 +135,7 @@ pub fn open(
     detached(py, || {
         let device = device()?;
         let path = model_name::resolve(&path, offline)?;
-        let model = with_run_taxonomy(model_file::open(&path, &device)?);
+        let model = opened::open(&path, &device)?;
         let scale = model.encoder.logit_scale.value().into_scalar::<f32>();
         let opened = Model {
             path,
@@ -154,6 +158,20 @@ pub fn open(
 
 #[pymethods]
 impl Model {
+    /// Pickles the path and the options, so that a process on the same machine opens the model again.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Reopened)> {
+        let absolute = |path: &PathBuf| std::path::absolute(path).map_err(|e| exception(e.into()));
+        let optional = |path: &Option<PathBuf>| path.as_ref().map(absolute).transpose();
+        let extra: PyResult<Vec<PathBuf>> = self.extra.iter().map(absolute).collect();
+        let options = (
+            absolute(&self.path)?,
+            optional(&self.captions)?,
+            optional(&self.taxonomy)?,
+            extra?,
+        );
+        Ok((py.import("espalier._pickled")?.getattr("reopen")?, options))
+    }
+
     /// The path that was opened.
     #[getter]
     fn path(&self) -> PathBuf {
@@ -194,6 +212,17 @@ impl Model {
     #[getter]
     fn logit_scale(&self) -> f64 {
         self.logit_scale
+    }
+
+    /// Reasons to doubt the model's answers, as sentences: weights that were never trained, a training that ended
+    /// at chance, probabilities that are not calibrated.
+    #[getter]
+    fn cautions(&self) -> Vec<&'static str> {
+        let mut cautions = self.model.cautions.clone();
+        if self.model.calibration.is_none() {
+            cautions.push(Caution::NotCalibrated);
+        }
+        cautions.into_iter().map(Caution::sentence).collect()
     }
 
     /// Architecture.

@@ -182,9 +182,15 @@ def test_a_checkpoint_is_captioned_by_its_taxonomy(imported, samples, trainer, t
     assert model.taxonomy.labels == ["c", "t"]
 
 
-def test_models_are_not_pickled_by_accident(tiny):
-    with pytest.raises(TypeError):
-        pickle.dumps(tiny)
+def test_a_pickle_holds_the_path_of_a_model(tiny, samples):
+    pickled = pickle.dumps(tiny)
+    assert len(pickled) < 1000
+    same(pickle.loads(pickled).caption(samples[0]), tiny.caption(samples[0]))
+
+
+def test_a_model_without_calibration_says_so(tiny, imported):
+    assert tiny.cautions == []
+    assert any("not calibrated" in caution for caution in espalier.open(imported("meru.pth")).cautions)
 
 
 def test_the_taxonomy_has_paths_names_and_labels(tiny):

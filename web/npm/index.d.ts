@@ -94,6 +94,8 @@ export interface EspalierReady {
   sha256: string;
   self_test: number;
   warm_ms: number;
+  /** Reasons to doubt the answers of the model, as sentences. */
+  cautions: string[];
 }
 
 /** What replaced what, and why. */

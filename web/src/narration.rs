@@ -20,8 +20,10 @@ pub fn narrate(result: &CaptionResult, manifest: &Manifest, tree: Option<&Taxono
     let stop = path.iter().position(|step| step.id == result.taxonomy.stop);
     let dial = Dial::of(&result.taxonomy, tree);
     let known = standings(&result.ladder, &result.taxonomy);
-    let stop_texts = path.iter().enumerate().map(|(index, step)| {
-        let level = dial.level_at(index);
+    let levels = dial.path_indices(Some(dial.len())).iter().copied();
+    let stop_texts = levels.enumerate().map(|(level, index)| {
+        let step = &path[index];
+        let level = Some(level);
         let is_stop = level == dial.evidence();
         let is_above = Some(index) < stop && !is_stop;
         // Rungs down to the cut; whether they are known depends on the evidence, not on the cut.
@@ -54,7 +56,7 @@ pub fn narrate(result: &CaptionResult, manifest: &Manifest, tree: Option<&Taxono
             .collect::<Vec<_>>()
             .join(" "),
         stop_texts: stop_texts.collect(),
-        stop,
+        stop: dial.evidence(),
         // Cannot fail: the receipt holds plain values only.
         receipt: serde_json::to_string_pretty(&receipt).unwrap_or_default(),
     }
@@ -80,7 +82,12 @@ pub fn place_sentence(place: &Lineage, taxonomy: &TaxonomyResult) -> String {
     }
     let shared = place.path.iter().find(|step| step.id == place.shared);
     match shared {
-        Some(shared) => format!("{statement}. Both are kinds of “{}”.", shared.name),
+        Some(shared) => {
+            let (asked, answer) = (&place.name, taxonomy.path.last());
+            let answer = answer.map_or("", |step| &*step.name);
+            let shared = &shared.name;
+            format!("{statement}. “{asked}” and “{answer}” are both kinds of “{shared}”.")
+        }
         None => format!("{statement}."),
     }
 }
@@ -123,15 +130,14 @@ mod tests {
     #[test]
     fn the_text_of_a_cut_says_less_or_guesses_and_never_denies_what_is_known() {
         let narration = narrate(&result(), &manifest(), None);
-        assert_eq!(narration.stop, Some(1));
-        assert_eq!(narration.sentence, narration.stop_texts[1].sentence);
+        assert_eq!(narration.stop, Some(0));
+        assert_eq!(narration.sentence, narration.stop_texts[0].sentence);
         let sentences: Vec<&str> = (narration.stop_texts.iter())
             .map(|text| text.sentence.as_str())
             .collect();
         assert_eq!(
             sentences,
             [
-                "Very likely a bird. I can't tell what kind.",
                 "Very likely a bird. I can't tell what kind.",
                 "Very likely a bird. My guess: a thrush."
             ]
@@ -143,7 +149,7 @@ mod tests {
         let mut sure = result();
         sure.taxonomy.path[2].p = 0.99;
         sure.taxonomy.stop = "thrush".into();
-        let above = &narrate(&sure, &manifest(), None).stop_texts[1];
+        let above = &narrate(&sure, &manifest(), None).stop_texts[0];
         assert_eq!(above.sentence, "Shown down to: very likely a bird.");
         assert_eq!(
             (above.guess.as_deref(), above.hidden.as_slice()),
@@ -165,7 +171,7 @@ mod tests {
         };
         assert_eq!(
             place_sentence(&place, &result().taxonomy),
-            "This is unlikely to be a robin. Both are kinds of “bird”."
+            "This is unlikely to be a robin. “robin” and “thrush” are both kinds of “bird”."
         );
         let on_path = Lineage {
             id: "bird".into(),

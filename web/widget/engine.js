@@ -2,7 +2,8 @@
 // messages of web/src/messages/protocol.rs; the tests there read this file. The worker also turns
 // results into text, with the code of the page of Espalier.
 
-import { makeError } from "./fault.js";
+/** An error in the form of all events and messages: its cause, what happened and what to do. */
+export const makeError = (cause, what, todo, detail) => ({ cause, what, todo, detail: detail ? String(detail.message ?? detail) : null });
 
 const PAGE_URL = new URL("../", import.meta.url);
 // An image encoder with more bytes than this runs on WebGPU if there is a graphics processor,
@@ -27,12 +28,18 @@ export class NoWorker extends Error {}
 
 // Addresses that the page's policy has blocked so far. A blocked fetch looks like a failed one.
 const blocked = [];
-document.addEventListener("securitypolicyviolation", (event) => blocked.push(event.blockedURI));
+document.addEventListener("securitypolicyviolation", ({ blockedURI }) => blocked.push(blockedURI));
 const isBlocked = async (url) => {
   // The browser reports a violation only after it has blocked the request.
   await new Promise((done) => setTimeout(done, 50));
   return blocked.some((uri) => uri && new URL(url).href.startsWith(uri.replace(/\?.*/, "")));
 };
+
+const isReachable = (url) =>
+  fetch(url, { method: "HEAD", cache: "no-store" }).then(
+    ({ ok }) => ok,
+    () => false,
+  );
 
 async function fetchJson(url) {
   try {
@@ -171,7 +178,9 @@ class Engine {
       event.preventDefault();
       const isPolicy = !booted && (await isBlocked(url));
       if (isPolicy) this.#end(new NoWorker("the page's policy (worker-src) does not allow a worker"));
-      else this.#onLost(makeError("engine", "The engine stopped.", "Try again, perhaps with a smaller photo.", event.message));
+      else if (!booted && !(await isReachable(url))) {
+        this.#end(makeError("network", `${url.host} did not send the engine.`, "Check the connection and try again.", event.message));
+      } else this.#onLost(makeError("engine", "The engine stopped.", "Try again, perhaps with a smaller photo.", event.message));
     };
     this.#restartTimeout();
   }

@@ -38,7 +38,7 @@ sheet?.replaceSync(`
 .box { position: absolute; inset: 0; overflow: hidden; background: var(--_bg);
   border: 1px solid var(--_line); border-radius: var(--espalier-radius, .75rem); }
 .photo { position: absolute; inset: 0; }
-.photo img, .photo canvas, ::slotted(img), .frame { display: block; width: 100%; height: 100%; border: 0; object-fit: cover; }
+.photo img, .photo canvas, .frame { display: block; width: 100%; height: 100%; border: 0; object-fit: cover; }
 .frame { position: absolute; inset: 0; background: var(--_bg); }
 .photo.empty { display: grid; place-items: center; padding: 1rem 1rem 5rem; text-align: center; color: var(--_soft); }
 .bar { position: absolute; inset: auto 0 0; display: flex; flex-wrap: wrap; align-items: center; gap: .5rem 1rem;
@@ -53,6 +53,9 @@ button.quiet, .button.quiet { border-color: color-mix(in srgb, var(--_fg) 45%, t
 :focus-visible, .button:has(:focus-visible) { outline: 3px solid var(--_accent); outline-offset: 2px; }
 .credit { position: absolute; top: .5rem; left: .5rem; padding: .125rem .5rem; border-radius: 99rem; font-size: .75rem;
   background: color-mix(in srgb, var(--_bg) 85%, transparent); color: var(--_soft); text-decoration: none; }
+/* Words on an accent of the page's own: black or white, whichever stands out more. */
+@supports (color: oklch(from red l c h)) {
+  button:not(.quiet), .button:not(.quiet) { color: var(--espalier-on-accent, oklch(from var(--_accent) clamp(0, (.57 - l) * 1000, 1) 0 0)); } }
 .over .box { outline: 3px dashed var(--_accent); outline-offset: -6px; }
 .unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 [hidden] { display: none !important; }
@@ -73,11 +76,19 @@ function make(tag, attributes = {}, ...children) {
 const megabytes = (bytes) =>
   bytes < 1e6 ? `${Math.round(bytes / 1e3)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
 
-/** Any error in the form of `makeError` in fault.js, which is fetched later than this file. */
+/** Any error in the form of `makeError` in engine.js, which is fetched later than this file. */
 const asError = (error) =>
   error?.what
     ? error
     : { cause: "engine", what: "The ladder could not be created.", todo: "Reload the page to try again.", detail: error ? String(error.message ?? error) : null };
+
+/** Fetches another file of the widget. */
+const fetchFile = (name) =>
+  import(`./${name}`).catch((error) => {
+    if (!(error instanceof TypeError)) throw error;
+    const what = `${SCRIPT_FOLDER.host} did not send “${name}”, a file of the widget.`;
+    throw { cause: "network", what, todo: "Check the connection and try again.", detail: error.message };
+  });
 
 /** Sets or removes the crash marker. Without storage there is no marker and nothing else changes. */
 function markLoading(loading) {
@@ -155,7 +166,12 @@ class EspalierLadder extends (onPage ? HTMLElement : Object) {
       }
       return place;
     } catch (error) {
-      this.#emit("error", asError(error));
+      const shown = asError(error);
+      if (generation === this.#generation) {
+        this.#view?.note(shown.what);
+        this.#announce(shown.what);
+      }
+      this.#emit("error", shown);
       return null;
     }
   }
@@ -211,7 +227,6 @@ class EspalierLadder extends (onPage ? HTMLElement : Object) {
     const parts = (this.#parts = {
       photo: make("div", { class: "photo", part: "photo" }),
       words: make("p"),
-      link: make("slot"),
       progress: make("progress", { max: 1, hidden: true, "aria-label": "Loading the model" }),
       button: make("button", { type: "button", part: "button", click: press }),
       stop: make("button", { type: "button", class: "quiet", hidden: true, click: () => this.#leave() }, "Stop"),
@@ -222,7 +237,6 @@ class EspalierLadder extends (onPage ? HTMLElement : Object) {
     parts.choose = make("label", { class: "button", part: "button" }, parts.fileInput, make("span", {}, "Choose a photo"));
     parts.bar = make("div", { class: "bar", part: "bar" }, parts.button, parts.choose, parts.words, parts.stop, parts.progress);
     parts.box = make("div", { class: "box", part: "box" }, parts.photo, parts.bar, parts.credit, parts.status);
-    parts.words.append(parts.link);
     root.append(parts.box);
     this.addEventListener("keydown", (event) => {
       if (event.key === "Escape" && (this.#state === "loading" || this.#state === "shown")) {
@@ -247,20 +261,21 @@ class EspalierLadder extends (onPage ? HTMLElement : Object) {
 
   /** Draws the current state, except for the answer. */
   #draw(words = null) {
-    const { photo, button, choose, stop, progress, bar, credit, link } = this.#parts;
+    const { photo, button, choose, stop, progress, bar, credit } = this.#parts;
     const poster = this.getAttribute("poster") ?? this.getAttribute("src");
     const src = this.#input || this.getAttribute("src");
     const state = this.#state;
     credit.hidden = this.getAttribute("credit") === "off";
     bar.hidden = state === "shown" || (state === "poster" && this.getAttribute("reveal") === "manual");
-    button.hidden = state === "loading" || !src;
-    choose.hidden = state === "loading" || Boolean(src);
+    // A photo that is not there cannot be read.
+    const isReadable = src && (this.#input || this.#missing !== src);
+    button.hidden = state === "loading" || !isReadable;
+    choose.hidden = state === "loading" || Boolean(isReadable);
     stop.hidden = progress.hidden = state !== "loading";
     button.textContent = state === "failed" ? "Try again" : "Read this photo";
-    // The content between the tags: shown if the element is not supported or has failed.
-    link.hidden = state !== "failed";
     this.#parts.words.className = state === "failed" ? "fault" : "";
-    this.#setText(words ?? (state === "poster" ? this.#sizeText : ""));
+    const onPoster = isReadable || !this.#missing ? this.#sizeText : `The photo “${src.split("/").pop()}” could not be shown. Choose another one.`;
+    this.#setText(words ?? (state === "poster" ? onPoster : ""), state === "failed" ? this.#wayOn() : null);
     if (state === "shown" || state === "loading") return;
     if (this.#view) {
       this.#view.remove();
@@ -270,7 +285,8 @@ class EspalierLadder extends (onPage ? HTMLElement : Object) {
     if (poster && shown?.getAttribute("src") === poster) shown.alt = this.getAttribute("alt") ?? "";
     else if (poster) {
       photo.className = "photo";
-      photo.replaceChildren(make("img", { src: poster, alt: this.getAttribute("alt") ?? "", decoding: "async" }));
+      const error = () => this.#onMissing(poster);
+      photo.replaceChildren(make("img", { src: poster, alt: this.getAttribute("alt") ?? "", decoding: "async", error }));
     } else if (!this.#input) {
       photo.className = "photo empty";
       photo.replaceChildren(make("p", {}, "Drop a photo here, or choose one. It is read on this device and never sent."));
@@ -278,10 +294,24 @@ class EspalierLadder extends (onPage ? HTMLElement : Object) {
   }
 
   #sizeText = "";
+  #missing = null; // the address of a photo that the browser could not show
 
-  #setText(text) {
-    const { words, link } = this.#parts;
-    words.replaceChildren(text ? `${text} ` : "", link);
+  #onMissing(address) {
+    if (address !== this.getAttribute("src")) return;
+    this.#missing = address;
+    if (this.#state === "poster") this.#draw();
+  }
+
+  #setText(text, link = null) {
+    this.#parts.words.replaceChildren(text, ...(link ? [" ", link] : []));
+  }
+
+  /** The first link between the tags, as words: its picture is the poster, which is shown already. */
+  #wayOn() {
+    const link = this.querySelector("a[href]");
+    if (!link) return null;
+    const words = link.textContent.trim() || link.querySelector("img[alt]")?.alt || link.href;
+    return make("a", { href: link.href }, words);
   }
 
   /** Announces a text to screen readers. */
@@ -305,7 +335,7 @@ class EspalierLadder extends (onPage ? HTMLElement : Object) {
     if (this.getAttribute("loading") === "lazy") return this.#autoLoad();
     if (this.#state !== "poster" || this.getAttribute("reveal") === "manual") return;
     try {
-      const { sizes } = await import("./engine.js");
+      const { sizes } = await fetchFile("engine.js");
       const { total } = await sizes(this.#manifest);
       this.#sizeText = `Downloads ${megabytes(total)} once. The photo stays on this device.`;
     } catch {
@@ -327,7 +357,7 @@ class EspalierLadder extends (onPage ? HTMLElement : Object) {
 
   /** Opens the engine: on this page, or in a frame if this page's policy allows no worker. */
   async #open() {
-    const engine = await import("./engine.js");
+    const engine = await fetchFile("engine.js");
     this.#newest = null; // each engine numbers its photos from one
     try {
       this.#reader = engine.join(this.#manifest, this, (name, detail) => this.#onEngineEvent(name, detail));
@@ -335,11 +365,10 @@ class EspalierLadder extends (onPage ? HTMLElement : Object) {
     } catch (error) {
       if (!(error instanceof engine.NoWorker)) throw error;
       this.#reader?.leave(this);
-      const { Frame } = await import("./frame.js");
+      const { Frame } = await fetchFile("frame.js");
       this.#emit("fallback", { from: "element", to: "iframe", reason: error.message });
       this.#reader = new Frame(SCRIPT_FOLDER, (...args) => this.#onEngineEvent(...args));
-      this.#parts.photo.append(this.#reader.element);
-      await this.#reader.open(this);
+      await this.#reader.open(this, error.message);
     }
   }
 
@@ -427,7 +456,7 @@ class EspalierLadder extends (onPage ? HTMLElement : Object) {
   async #openAndRead(generation) {
     if (!this.#reader) await this.#open();
     if (this.#reader.element) return this.#reader.read(this.#input);
-    const { photoOf } = await import("./photo.js");
+    const { photoOf } = await fetchFile("photo.js");
     let photo = this.#input;
     if (!photo && this.hasAttribute("src")) {
       const file = await photoOf(new URL(this.getAttribute("src"), document.baseURI), SCRIPT_FOLDER);
@@ -446,7 +475,7 @@ class EspalierLadder extends (onPage ? HTMLElement : Object) {
     const again = answer.id !== this.#answer?.id || !this.#view;
     const finer = !again && answer.result !== this.#answer.result;
     this.#answer = answer;
-    const { draw, style } = await import("./view.js");
+    const { draw, style } = await fetchFile("view.js");
     if (answer !== this.#answer) return;
     if (!this.shadowRoot.adoptedStyleSheets.includes(style)) this.shadowRoot.adoptedStyleSheets.push(style);
     const focused = this.shadowRoot.activeElement !== null;
@@ -456,6 +485,7 @@ class EspalierLadder extends (onPage ? HTMLElement : Object) {
       make,
       src: this.#input ? null : this.getAttribute("src"),
       why: this.#copied,
+      cautions: this.#reader?.info?.cautions ?? [],
       alt: this.#input ? "Your photo" : (this.getAttribute("alt") ?? ""),
       level: this.getAttribute("level"),
       select: (id) => this.select(id),

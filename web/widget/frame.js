@@ -1,7 +1,7 @@
 // Shows the element in a frame, for pages whose policy allows no worker of Espalier. frame.html has
 // Espalier's origin and policy, contains the same element and exchanges messages with this one.
 
-import { makeError } from "./fault.js";
+import { makeError } from "./engine.js";
 
 // Attributes that are passed on. The outer element decides what is loaded and shown, and when.
 const PASSED_ON = ["model", "taxonomy", "level", "theme", "alt"];
@@ -27,22 +27,35 @@ export class Frame {
     this.element.src = new URL("frame.html", here);
   }
 
-  /** Waits until the element in the frame is ready. */
-  async open(host) {
+  /** Waits until the element in the frame is ready. `reason` says why a frame is needed. */
+  async open(host, reason) {
     const { port1, port2 } = new MessageChannel();
     this.#port = port1;
     const ready = new Promise((resolve, reject) => {
       const onTimeout = () =>
-        reject(makeError("network", "Espalier could not be reached.", "Check the connection and try again."));
+        reject(makeError("network", `${this.#here.host} did not answer.`, "Check the connection and try again."));
       const timeout = setTimeout(onTimeout, TIMEOUT_MS);
+      // A blocked frame shows an error page of the browser, which never answers.
+      const onBlocked = ({ blockedURI, effectiveDirective }) => {
+        if (!blockedURI || !this.element.src.startsWith(blockedURI)) return;
+        settle();
+        const todo = `Whoever runs this page has to allow ${this.#here.origin} in its frame-src.`;
+        reject(makeError("policy", `The policy of this page forbids a frame (${effectiveDirective}), and ${reason}.`, todo));
+      };
+      const settle = () => {
+        clearTimeout(timeout);
+        document.removeEventListener("securitypolicyviolation", onBlocked);
+      };
+      document.addEventListener("securitypolicyviolation", onBlocked);
       port1.onmessage = ({ data }) => {
         if (data.type === "here") {
-          clearTimeout(timeout);
+          settle();
           resolve();
         } else this.#onMessage(data);
       };
     });
-    // If the page's policy blocks the frame, it shows an error page of the browser, which never answers.
+    // Only now, so that a policy's violation is heard.
+    host.shadowRoot.querySelector("[part=photo]").append(this.element);
     this.element.addEventListener("load", () => this.element.contentWindow.postMessage({ espalier: 1 }, this.#here.origin, [port2]), { once: true });
     await ready;
     this.set(host);

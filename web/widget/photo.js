@@ -1,6 +1,6 @@
 // The bytes of a photo that a page shows.
 
-import { makeError } from "./fault.js";
+import { makeError } from "./engine.js";
 
 // Longest side in pixels: enough for every model, since photos are resized before they are read.
 const MAX_SIDE = 2048;
@@ -15,19 +15,21 @@ const MAX_SIDE = 2048;
  */
 export async function photoOf(url, home, { framed = false } = {}) {
   const isPages = url.origin === location.origin && url.origin !== home.origin;
+  let isMissing = false;
   if (!(framed && isPages)) {
     try {
       const response = await fetch(url);
       if (response.ok) return { photo: await response.blob(), why: null };
+      isMissing = true;
     } catch {
       // A policy may list folders instead of origins, and may allow images but no fetch.
     }
   }
-  const photo = await toPng(await loadImage(url));
+  const photo = await toPng(await loadImage(url, isMissing));
   return { photo, why: "This page does not let the file of the photo be fetched, so a copy of the shown image was read. The answer may differ slightly from that for the file." };
 }
 
-async function loadImage(url) {
+async function loadImage(url, isMissing) {
   const image = new Image();
   if (url.origin !== location.origin && url.protocol.startsWith("http")) image.crossOrigin = "anonymous";
   image.src = url;
@@ -35,9 +37,13 @@ async function loadImage(url) {
     await image.decode();
     return image;
   } catch (error) {
+    const name = url.pathname.split("/").pop();
+    if (isMissing || url.origin === location.origin) {
+      throw makeError("photo", `The photo “${name}” is not there, or is no photo.`, "Choose a photo of your own, or try again.", error);
+    }
     throw makeError(
       "photo",
-      `The photo “${url.pathname.split("/").pop()}” could not be read.`,
+      `The photo “${name}” could not be read.`,
       "Whoever runs this page has to put it on the same site, or let other sites read it (Access-Control-Allow-Origin).",
       error,
     );

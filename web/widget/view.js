@@ -17,6 +17,8 @@ style.replaceSync(`
   .words { padding: 1.25rem 1.75rem; }
 }
 h2, p, ol { margin: 0; padding: 0; }
+/* The sentence takes the focus so that it is read out; a ring round it would look like an error. */
+h2:focus { outline: none; }
 h2 { font: 500 1.375rem/1.25 var(--_serif); letter-spacing: -.01em; text-wrap: balance; }
 .guess, .placed { margin-top: .375rem; color: var(--_soft); font-size: .9375rem; }
 .placed { padding-left: .625rem; border-left: 3px solid var(--_accent); color: var(--_fg); }
@@ -36,8 +38,9 @@ h2 { font: 500 1.375rem/1.25 var(--_serif); letter-spacing: -.01em; text-wrap: b
 .path { list-style: none; display: flex; flex-wrap: wrap; gap: .25rem; margin: .75rem 0 0; }
 .path button { min-height: 2rem; padding: .125rem .625rem; border: 1px solid transparent; background: none; color: inherit; font-size: .875rem; font-weight: 400; }
 .path li { display: flex; align-items: center; color: var(--_fg); }
-.path li + li::before { content: "›"; color: var(--_soft); margin-right: .25rem; }
+.path li:not([hidden]) ~ li:not(.all)::before { content: "›"; color: var(--_soft); margin-right: .25rem; }
 .path .below { color: var(--_soft); }
+.path .all button { text-decoration: underline; color: var(--_soft); }
 .path .stop button { background: var(--_wash); font-weight: 600; }
 .path button[aria-pressed="true"] { border-color: var(--_accent); }
 .foot { display: flex; flex-wrap: wrap; gap: .5rem; margin-top: 1rem; }
@@ -83,9 +86,31 @@ export function draw(answer) {
     return row;
   });
   const steps = path.map((step) => {
-    const button = make("button", { type: "button", "aria-pressed": "false", click: () => select(step.id) }, step.name);
+    const button = make("button", { type: "button", tabindex: -1, "aria-pressed": "false", click: () => select(step.id) }, step.name);
     return make("li", { "data-id": step.id }, button);
   });
+  // Steps that nobody would name, such as "whole", are shown on demand.
+  const named = new Set(narration.cuts.map((cut) => cut.place));
+  steps.forEach((step, i) => (step.hidden = !named.has(i)));
+  const showAll = () => {
+    steps.forEach((step) => (step.hidden = false));
+    all.remove();
+    buttons[0].focus();
+  };
+  const all = make("li", { class: "all" }, make("button", { type: "button", part: "button", "aria-label": "Show every step of the path", click: showAll }, "every step"));
+  all.hidden = named.size === steps.length;
+  // One Tab stop for the whole path; the arrow keys move along it.
+  const buttons = steps.map((step) => step.querySelector("button"));
+  const stopAt = (index) => buttons.forEach((button, i) => (button.tabIndex = i === index ? 0 : -1));
+  const focusin = ({ target }) => buttons.includes(target) && stopAt(buttons.indexOf(target));
+  const alongPath = (event) => {
+    const moves = { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1, Home: -buttons.length, End: buttons.length };
+    const move = moves[event.key];
+    if (!move || !buttons.includes(event.target)) return;
+    event.preventDefault();
+    const shown = buttons.filter((_, i) => !steps[i].hidden);
+    shown[clamp(shown.indexOf(event.target) + move, shown.length - 1)].focus();
+  };
   const dial = make("input", {
     type: "range",
     min: 0,
@@ -95,7 +120,8 @@ export function draw(answer) {
     input: () => answer.setLevel(dial.value),
   });
   const fileInput = make("input", { type: "file", accept: "image/*", class: "unseen", change: () => choose(fileInput.files) });
-  const note = `${answer.why ? `${answer.why} ` : ""}Read in ${Math.round(result.timing_ms.total ?? 0)} ms on the ${result.backend === "webgpu" ? "graphics processor" : "processor"}. The photo was not sent anywhere.`;
+  const cautions = answer.cautions.length ? ` ${answer.cautions.join(" ")}` : "";
+  const note = `${answer.why ? `${answer.why} ` : ""}Read in ${Math.round(result.timing_ms.total ?? 0)} ms on the ${result.backend === "webgpu" ? "graphics processor" : "processor"}. The photo was not sent anywhere.${cautions}`;
   const element = make(
     "div",
     { class: "answer", part: "answer" },
@@ -108,7 +134,7 @@ export function draw(answer) {
       placed,
       make("label", { class: "dial", part: "dial" }, make("span", {}, "general"), dial, make("span", {}, "specific")),
       make("ol", { class: "ladder", part: "ladder", "aria-label": "Captions from general to specific" }, ...rungs),
-      make("ol", { class: "path", part: "tree", "aria-label": "Path in the taxonomy, from the root" }, ...steps),
+      make("ol", { class: "path", part: "tree", "aria-label": "Path in the taxonomy, from the root", focusin, keydown: alongPath }, ...steps, all),
       make(
         "div",
         { class: "foot" },
@@ -131,6 +157,7 @@ export function draw(answer) {
       if (!stop) return;
       const index = stop.place;
       dial.value = narration.cuts.indexOf(stop);
+      stopAt(index);
       dial.setAttribute("aria-valuetext", `${path[index].name}, ${stop.sure}`);
       sentence.textContent = isNumber ? stop.sentence : narration.sentence;
       guess.textContent = stop.guess ?? "";
@@ -153,11 +180,15 @@ export function draw(answer) {
     select(place) {
       for (const step of steps) {
         const on = step.dataset.id === place.id;
+        if (on) step.hidden = false;
         step.querySelector("button").setAttribute("aria-pressed", on);
       }
-      placed.textContent = place.sentence;
+      view.note(place.sentence);
+    },
+    /** Shows a sentence about what was asked. It is near the top; the page itself is not scrolled. */
+    note(sentence) {
+      placed.textContent = sentence;
       placed.hidden = false;
-      // The sentence is near the top. The page itself is not scrolled.
       placed.parentElement.scrollTop = 0;
     },
   };

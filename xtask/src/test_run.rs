@@ -7,6 +7,7 @@ use std::thread;
 use anyhow::{Result, bail};
 use clap::Args;
 
+use crate::docs::tutorials::{self, Outputs};
 use crate::harness::{TRAINER, run_harness};
 use crate::process::{command, stream};
 use crate::setup::browser::Browser;
@@ -94,6 +95,19 @@ pub fn run(root: &Path, options: &Options) -> Result<Totals> {
             in_python(root).unwrap_or_else(|error| failed(&error))
         });
         parts.add("the tests of the Python package", totals);
+    }
+    if options.all {
+        let trainer = paths::quick(root).join("trainer");
+        let totals = phases::run("the tutorials", "15 minutes", || {
+            match tutorials::run(root, &trainer, &[], Outputs::Compare) {
+                Ok(()) => Totals {
+                    passed: 1,
+                    ..Totals::default()
+                },
+                Err(error) => failed(&error),
+            }
+        });
+        parts.add("the tutorials", totals);
     }
     phases::report();
     parts.report();

@@ -57,7 +57,7 @@ fn page(folder: &Path) -> PathBuf {
     let files = [
         (
             "index.html",
-            "<ul class=\"samples-list\"><li>a cat</li></ul>",
+            "<!doctype html>\n<html><ul class=\"samples-list\"><li>a cat</li></ul></html>",
         ),
         ("engines.json", "{}"),
         ("sw.js", worker),

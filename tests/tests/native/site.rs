@@ -12,7 +12,7 @@ use serde_json::Value;
 fn page(folder: &Path) -> PathBuf {
     let page = folder.join("dist");
     let files = [
-        ("index.html", "<title>page</title>"),
+        ("index.html", "<!doctype html><title>page</title>"),
         ("engines.json", "{}"),
         ("sw.js", "// offline"),
         ("widget/espalier-ladder.js", "customElements"),

@@ -62,6 +62,7 @@ fn train(
         cores: 1,
         ranks,
         resume,
+        is_brief: false,
     };
     let outcome = run.train(&AtomicBool::new(false)).unwrap();
     let loss = outcome.last.unwrap().get("loss").unwrap();
@@ -285,6 +286,7 @@ fn a_flipped_weight_on_one_rank_is_noticed() {
             cores: 1,
             ranks,
             resume: None,
+            is_brief: false,
         };
         let error = run.train(&AtomicBool::new(false)).unwrap_err();
         error.to_string()

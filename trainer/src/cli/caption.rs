@@ -11,7 +11,7 @@ use super::common::Common;
 #[command(after_help = "Example: trainer caption --model bundle/ photo.jpg --json")]
 pub struct CaptionArgs {
     /// Run folder, checkpoint, bundle, hf-hub:org/name or a name of `trainer models`.
-    #[arg(long, value_name = "MODEL")]
+    #[arg(long, visible_alias = "checkpoint", value_name = "MODEL")]
     pub model: PathBuf,
     /// Photos to caption.
     #[arg(required = true, value_name = "PHOTO")]

@@ -13,7 +13,7 @@ use super::common::Common;
 )]
 pub struct EmbedArgs {
     /// Run folder, checkpoint, bundle, hf-hub:org/name or a name of `trainer models`.
-    #[arg(long, value_name = "MODEL")]
+    #[arg(long, visible_alias = "checkpoint", value_name = "MODEL")]
     pub model: PathBuf,
     /// Folder of images, also in folders below it; names are relative to it.
     #[arg(long, value_name = "DIR", conflicts_with = "texts")]

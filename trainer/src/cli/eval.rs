@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use clap::builder::PossibleValuesParser;
+use clap::builder::{PossibleValue, PossibleValuesParser};
+use espalier_eval::options::READING;
 use espalier_eval::suite::Suite;
 use espalier_eval::{Options, tasks};
 
@@ -19,7 +20,7 @@ use super::common::Common;
 pub struct EvalArgs {
     /// Run folder, checkpoint, bundle, hf-hub:org/name or a name of `trainer models`; not needed with
     /// precomputed embeddings.
-    #[arg(long, value_name = "MODEL")]
+    #[arg(long, visible_alias = "model", value_name = "MODEL")]
     pub checkpoint: Option<PathBuf>,
     /// Tasks to run, separated by commas.
     #[arg(
@@ -27,7 +28,9 @@ pub struct EvalArgs {
         value_delimiter = ',',
         required_unless_present = "suite",
         conflicts_with = "suite",
-        value_parser = PossibleValuesParser::new(tasks::names())
+        value_parser = PossibleValuesParser::new(tasks::ALL.iter().map(|task| {
+            PossibleValue::new(task.name()).help(task.about())
+        }))
     )]
     pub task: Vec<String>,
     /// Run every task whose data is found below --data, one folder per benchmark.
@@ -40,10 +43,10 @@ pub struct EvalArgs {
     #[command(flatten)]
     pub options: Options,
     /// Folder for cached embeddings; default: the user's cache folder.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = READING)]
     pub cache: Option<PathBuf>,
     /// Do not cache embeddings.
-    #[arg(long, conflicts_with = "cache")]
+    #[arg(long, conflicts_with = "cache", help_heading = READING)]
     pub no_cache: bool,
     /// Also write the results to this file, one JSON object per line.
     #[arg(long, value_name = "FILE")]

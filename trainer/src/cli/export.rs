@@ -19,7 +19,7 @@ use crate::export::ExportDtype;
 pub struct ExportArgs {
     /// Run folder, checkpoint, hf-hub:org/name or a name of `trainer models`; with --site or --statements
     /// also a bundle, whose files are used unchanged.
-    #[arg(long, value_name = "MODEL")]
+    #[arg(long, visible_alias = "model", value_name = "MODEL")]
     pub checkpoint: PathBuf,
     /// Average the weights of the run's N newest checkpoints, instead of taking the newest.
     #[arg(long, value_name = "N")]

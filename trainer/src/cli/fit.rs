@@ -30,7 +30,7 @@ pub struct FitArgs {
     pub method: Option<MethodName>,
     /// Architecture: vit_t8_64, efficientnet_lite0, efficientnet_lite1, efficientnet_lite2,
     /// vit_s16_224, vit_b16_224, vit_l16_224, clip_vit_b32, clip_vit_b16, clip_vit_l14.
-    #[arg(long, value_name = "PRESET")]
+    #[arg(long, visible_alias = "architecture", value_name = "PRESET")]
     pub model: Option<Preset>,
     /// Taxonomy file, or the name of a shipped one: wordnet (the default) or imagenet.
     #[arg(long, value_name = "FILE|NAME")]

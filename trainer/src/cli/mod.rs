@@ -130,7 +130,7 @@ impl Command {
             Self::Export(args) => &args.common,
             Self::MakePage(args) => &args.common,
             Self::Verify(args) => &args.common,
-            Self::Plot(command) => &command.figure().common,
+            Self::Plot(command) => return command.common().is_some_and(|common| common.offline),
             Self::Import(args) => return args.offline,
             Self::Data(_) | Self::Models(_) | Self::Completions(_) | Self::Man(_) => return false,
         };

@@ -32,10 +32,10 @@ pub enum PlotCommand {
 }
 
 impl PlotCommand {
-    /// Returns the arguments that every figure has.
+    /// Returns the arguments of commands that run a model; those of runs draw numbers that are there.
     #[must_use]
-    pub fn figure(&self) -> &FigureArgs {
-        match self {
+    pub fn common(&self) -> Option<&Common> {
+        let figure = match self {
             Self::Norms(args) => &args.of.figure,
             Self::Traversal(args) => &args.of.figure,
             Self::Disk(args) => &args.of.figure,
@@ -43,8 +43,9 @@ impl PlotCommand {
             Self::Factors(args) => &args.of.figure,
             Self::Pr(args) => &args.figure,
             Self::Ladder(args) => &args.of.figure,
-            Self::Run(args) => &args.figure,
-        }
+            Self::Run(_) => return None,
+        };
+        Some(&figure.common)
     }
 
     /// Returns the name of the model that the figure is of, if it is of one.
@@ -62,9 +63,9 @@ impl PlotCommand {
     }
 }
 
-/// Arguments of every figure.
+/// The file of a figure.
 #[derive(Args, Clone, Debug)]
-pub struct FigureArgs {
+pub struct FileArgs {
     /// Output file; an existing file is replaced.
     #[arg(long, value_name = "FILE.svg|FILE.png")]
     pub out: PathBuf,
@@ -74,6 +75,14 @@ pub struct FigureArgs {
     /// Pixels of a PNG per unit of the SVG; 3 gives a column-wide figure 300 dots per inch.
     #[arg(long, default_value_t = 3.0, value_name = "N")]
     pub scale: f64,
+}
+
+/// Arguments of figures for which a model is run.
+#[derive(Args, Clone, Debug)]
+pub struct FigureArgs {
+    /// The file.
+    #[command(flatten)]
+    pub file: FileArgs,
     /// Random seed.
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
@@ -86,7 +95,7 @@ pub struct FigureArgs {
 #[derive(Args, Clone, Debug)]
 pub struct ModelFigure {
     /// Run folder, checkpoint, bundle, hf-hub:org/name or a name of `trainer models`.
-    #[arg(long, value_name = "MODEL")]
+    #[arg(long, visible_alias = "checkpoint", value_name = "MODEL")]
     pub model: PathBuf,
     /// The figure.
     #[command(flatten)]
@@ -281,7 +290,10 @@ pub struct RunArgs {
     /// Folders of runs, or their files of metrics.
     #[arg(long, num_args = 1.., required = true, value_name = "RUN")]
     pub run: Vec<PathBuf>,
-    /// The figure.
+    /// The file.
     #[command(flatten)]
-    pub figure: FigureArgs,
+    pub file: FileArgs,
+    /// Print the result as JSON on standard output.
+    #[arg(long)]
+    pub json: bool,
 }

@@ -14,7 +14,7 @@ pub struct VerifyArgs {
     #[arg(value_name = "RECEIPT.json")]
     pub receipt: PathBuf,
     /// Bundle that produced the result.
-    #[arg(long, value_name = "BUNDLE")]
+    #[arg(long, visible_alias = "checkpoint", value_name = "BUNDLE")]
     pub model: PathBuf,
     /// Photo of the result.
     #[arg(long, value_name = "PHOTO")]

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use burn::tensor::Device;
 use espalier_checkpoints::device::engine;
-use espalier_checkpoints::model_file::{self, is_bundle, read_bundle};
+use espalier_checkpoints::model_file::{is_bundle, read_bundle};
 use espalier_core::CoreError;
 use espalier_core::bundle::{Manifest, Part};
 use espalier_core::caption::{
@@ -18,7 +18,7 @@ use espalier_io::exit::usage;
 use espalier_io::output::{line, note};
 use serde::Serialize;
 
-use super::export;
+use super::{export, opened};
 use crate::cli::CaptionArgs;
 use crate::export::{Bundle, Contents, ExportDtype, captions};
 
@@ -43,7 +43,7 @@ pub fn captioner(
         let (manifest, _, files) = read_bundle(path, &Part::OF_AN_ANSWER)?;
         return Ok(Captioner::open(&manifest, &files, &engine(device))?);
     }
-    let model = model_file::open(path, device)?;
+    let model = opened::open(path, device)?;
     let taxonomy = export::taxonomy(taxonomy, &model)?;
     let captions = match captions {
         Some(file) => captions::from_file(file, &taxonomy)?,
@@ -182,11 +182,15 @@ fn manifest_for_receipts(args: &CaptionArgs) -> anyhow::Result<Option<Manifest>>
 /// photo shows, and the steps of the path that people have words for. `--json` has all of them.
 fn show(captioner: &Captioner, path: &Path, result: &CaptionResult) -> anyhow::Result<()> {
     line(path.display())?;
+    if !result.ladder.is_empty() {
+        line("  radius  similarity  caption")?;
+    }
+    let last = supported_rungs(result);
     for (index, rung) in result.ladder.iter().enumerate() {
-        let mark = supported(result.said == Some(index + 1));
+        let mark = supported(last == Some(index + 1));
         let (radius, similarity) = (rung.radius, rung.similarity);
         line(format_args!(
-            "  {radius:5.2}  {similarity:6.3}  {}{mark}",
+            "  {radius:6.2}  {similarity:10.3}  {}{mark}",
             rung.text
         ))?;
     }
@@ -225,7 +229,27 @@ fn named_steps(tree: &Taxonomy, result: &CaptionResult) -> String {
     format!("{guess}{}", words.join(" > "))
 }
 
-fn supported(is_stop: bool) -> &'static str {
+/// Returns the number of rungs that the evidence supports. A ladder without probabilities is supported as far as its
+/// rungs describe nodes down to the stop of the path; `None` if none of them does.
+fn supported_rungs(result: &CaptionResult) -> Option<usize> {
+    let path = &result.taxonomy.path;
+    let stop = path.iter().position(|step| step.id == result.taxonomy.stop);
+    let carried = &path[..stop.map_or(0, |at| at + 1)];
+    let is_carried = |node: &Option<String>| {
+        let node = node.as_ref();
+        node.is_some_and(|node| carried.iter().any(|step| step.id == *node))
+    };
+    let of_nodes = || {
+        result
+            .ladder
+            .iter()
+            .rposition(|rung| is_carried(&rung.node))
+    };
+    result.said.or_else(|| of_nodes().map(|last| last + 1))
+}
+
+/// Marks the last step that the evidence supports.
+pub(super) fn supported(is_stop: bool) -> &'static str {
     if is_stop {
         " (supported down to here)"
     } else {
@@ -300,5 +324,6 @@ pub fn run(args: &CaptionArgs) -> anyhow::Result<()> {
             }
         }
     }
+    opened::tell(captioner.cautions());
     failed.map_or(Ok(()), Err)
 }

@@ -10,6 +10,7 @@ use espalier_checkpoints::averaged;
 use espalier_checkpoints::device::engine;
 use espalier_checkpoints::model_file::{self, Model};
 use espalier_checkpoints::published::{self, Checkpoint, ExportFormat};
+use espalier_core::bundle::Caution;
 use espalier_core::caption::detectors::POINTS;
 use espalier_core::caption::{Captioner, Engine, TextEmbedder};
 use espalier_core::taxonomy::{NodeIx, Taxonomy};
@@ -23,6 +24,7 @@ use espalier_io::exit::usage;
 use espalier_io::output::{line, note};
 use serde_json::json;
 
+use super::opened;
 use super::preview::preview;
 use crate::cli::ExportArgs;
 use crate::export::build::PROMPTS;
@@ -33,7 +35,6 @@ use crate::export::gate::{EmbeddedProbe, Gate};
 use crate::export::site::{EmbedCode, Site};
 use crate::export::{Bundle, ExportDtype, card};
 use crate::fit::source::{self, run_config};
-use crate::fit::summary;
 
 use inputs::{Inputs, taxonomy_of_card};
 pub use inputs::{directions, taxonomy};
@@ -171,13 +172,17 @@ fn measure(
     let provenance = &mut bundle.manifest.provenance;
     provenance.insert("measured_on".into(), inputs.probe_name.clone().into());
     if let Some(config) = run_config(&model.card) {
-        let method = config.train.method.build(&config.loss);
-        let level = method.chance_level(config.samples_of_step());
-        if let Some(warning) = level.and_then(|level| summary::at_chance(&args.checkpoint, level)) {
-            note(warning);
-        }
         provenance.insert("run".into(), config.without_folders().to_toml()?.into());
     }
+    let mut cautions = model.cautions.clone();
+    if let Some(warning) = opened::warning_at_chance(&model.card, &args.checkpoint) {
+        note(warning);
+        cautions.push(Caution::AtChance);
+    }
+    if inputs.probe_is_training {
+        cautions.push(Caution::CalibratedOnTraining);
+    }
+    bundle.manifest.set_cautions(cautions);
     Ok(gate)
 }
 
@@ -377,6 +382,10 @@ fn print(args: &ExportArgs, written: &Written) -> anyhow::Result<()> {
         }));
     }
     line(gate.table())?;
+    if let Some(remark) = gate.remark() {
+        line(remark)?;
+        line("")?;
+    }
     for file in &bundle.manifest.files {
         line(format_args!(
             "{:>9} bytes  {}  {}",

@@ -133,17 +133,25 @@ fn prepare(args: &FitArgs, ranks: &dyn Collective) -> anyhow::Result<Prepared> {
 /// [`Stopped`](espalier_io::exit::Stopped) after a signal or when nobody reads the messages any more, with
 /// a checkpoint written before.
 pub fn run(args: &FitArgs) -> anyhow::Result<()> {
-    run_on_photos(args, SHARE)
+    fit(args, SHARE, false)
 }
 
-/// As [`run()`]; of photos in class folders and nothing else, the share `hold_out` is set aside.
+/// As [`run()`] for photos in class folders and nothing else, of which the share `hold_out` is set aside. Prints the
+/// progress without the values of training, which are in the log.
 ///
 /// # Errors
 /// As [`run()`].
 pub fn run_on_photos(args: &FitArgs, hold_out: f64) -> anyhow::Result<()> {
+    fit(args, hold_out, true)
+}
+
+fn fit(args: &FitArgs, hold_out: f64, is_brief: bool) -> anyhow::Result<()> {
     let args = &separate_pairs(args);
     let ranks = ranks::start()?;
-    let photos = agree(&*ranks, PhotoRun::plan(args, hold_out, ranks.world()))?;
+    let photos = agree(
+        &*ranks,
+        PhotoRun::plan(args, hold_out, ranks.world(), is_brief),
+    )?;
     let args = photos.as_ref().map_or(args, |photos| &photos.args);
     let prepared = prepare(args, &*ranks).inspect_err(|_| {
         if let Some(photos) = &photos {
@@ -170,6 +178,7 @@ pub fn run_on_photos(args: &FitArgs, hold_out: f64) -> anyhow::Result<()> {
         device: prepared.device,
         resume: prepared.resume,
         ranks: Rc::clone(&ranks),
+        is_brief,
     };
     if args.dry_run {
         return dry_run(args, &run).map_err(|e| end_all(&ranks, e));

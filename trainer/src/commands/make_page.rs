@@ -7,6 +7,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::Parser;
+use espalier_checkpoints::model_file::is_bundle;
 use espalier_io::exit::usage;
 use espalier_io::output::{line, note};
 use judge::{Judgement, judge};
@@ -44,12 +45,18 @@ fn word(value: impl ToString) -> Option<OsString> {
 fn fit_args(args: &MakePageArgs, name: &str, resume: bool) -> anyhow::Result<Box<FitArgs>> {
     let new = |value: Option<OsString>| value.filter(|_| !resume);
     let path = |path: &Option<PathBuf>| new(path.as_ref().map(|path| path.clone().into()));
+    // A built page has the shipped model.
+    let of_page = args.page.as_ref().map(|page| page.join("models/default"));
+    let init = args
+        .init
+        .clone()
+        .or(of_page.filter(|model| is_bundle(model)));
     let words = [
         ("--logs", Some(args.logs.clone().into())),
         ("--name", word(name)),
         ("--backend", word(args.common.backend.name())),
         ("--data", new(Some(args.photos.clone().into()))),
-        ("--init", path(&args.init)),
+        ("--init", path(&init)),
         ("--taxonomy", path(&args.taxonomy)),
         ("--steps", args.steps.and_then(word)),
         ("--resume", resume.then(|| "latest".into())),
@@ -141,6 +148,7 @@ pub fn run(args: &MakePageArgs) -> anyhow::Result<()> {
         note(format_args!("{}: continuing this run", run.display()));
     }
     fit::run_on_photos(&*fit_args(args, &name, resume)?, args.hold_out)?;
+    note("measuring the model and writing the site");
 
     let classes = classes::from_csv(&run.join(PHOTOS))?;
     let held_out = classes.iter().map(|class| class.held_out.len()).sum();
@@ -164,7 +172,11 @@ pub fn run(args: &MakePageArgs) -> anyhow::Result<()> {
             "run": run, "site": embed_code, "trained_on": train, "held_out": judgement,
         }));
     }
-    line(judgement.table())?;
+    line(format_args!(
+        "\n{}\n\n{}",
+        judgement.in_words(train),
+        judgement.table()
+    ))?;
     embed_code.print(false)?;
     line(format_args!(
         "\nlook at it: python3 -m http.server 8080 --directory {}, then open http://127.0.0.1:8080/",

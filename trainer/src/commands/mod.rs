@@ -10,6 +10,7 @@ pub mod fit;
 pub mod import;
 pub mod make_page;
 pub mod models;
+pub mod opened;
 pub mod plot;
 mod preview;
 mod together;

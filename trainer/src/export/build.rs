@@ -7,7 +7,9 @@ use std::path::Path;
 use anyhow::Context;
 use burn::tensor::Device;
 use espalier_checkpoints::model_file::{MERGES, Model, read_bundle};
-use espalier_core::bundle::{BundleFile, BundleFiles, FORMAT, Manifest, Part, pack, sha256_hex};
+use espalier_core::bundle::{
+    BundleFile, BundleFiles, Caution, FORMAT, Manifest, Part, pack, sha256_hex,
+};
 use espalier_core::caption::{Calibration, CaptionEntry, EMBEDDINGS, files};
 use espalier_core::geometry::Space;
 use espalier_core::input::merges_prefix;
@@ -166,6 +168,9 @@ impl Bundle {
             dtype.embeddings(&embeddings(&labels))?,
         );
         bundle.set_calibration(&Calibration::of_scale(scale))?;
+        let cautions = model.cautions.iter().copied();
+        let cautions = cautions.chain([Caution::NotCalibrated]).collect();
+        bundle.manifest.set_cautions(cautions);
         bundle.add_image_model(model, dtype)?;
         bundle.add(
             files::SELFTEST_IMAGE,

@@ -15,6 +15,12 @@ use espalier_io::exit::Refused;
 /// Number of images whose ladders are compared.
 const LADDERS: usize = 300;
 
+/// Metric: share of images whose ladder is the same before and after quantisation.
+const SAME_LADDER: &str = "same_ladder";
+
+/// Share of ladders that stay the same, below which the metric is explained.
+const MOST_LADDERS: f64 = 0.75;
+
 /// A model with the embeddings of the probe.
 pub struct EmbeddedProbe<'a> {
     /// The model.
@@ -133,7 +139,7 @@ impl Gate {
         };
         let compared = points().take(LADDERS).count().max(1) as f64;
         let agree = points().take(LADDERS).filter(|pair| same(*pair)).count() as f64;
-        rows.push(agreement("same_ladder", agree / compared));
+        rows.push(agreement(SAME_LADDER, agree / compared));
         let drop = 100.0 * (before["acc1"] - after["acc1"]);
         Ok(Self {
             rows,
@@ -152,6 +158,20 @@ impl Gate {
             let _ = writeln!(out, "| {} | {full} | {:.4} |", row.name, row.quantised);
         }
         out
+    }
+
+    /// Explains a low `same_ladder`, which refuses no bundle; `None` if most ladders stay the same.
+    #[must_use]
+    pub fn remark(&self) -> Option<String> {
+        let row = self.rows.iter().find(|row| row.name == SAME_LADDER)?;
+        (row.quantised < MOST_LADDERS).then(|| {
+            format!(
+                "{SAME_LADDER}: for {:.0} % of the images the ladder has other captions after rounding. This happens \
+                 where many captions lie nearly at the same distance, as in a model that was trained for a short time; \
+                 it costs no accuracy (acc1, tie) and refuses no bundle",
+                100.0 * (1.0 - row.quantised)
+            )
+        })
     }
 
     /// Refuses a bundle that loses more than `max_drop` percentage points of top-1.

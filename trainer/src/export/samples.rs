@@ -128,15 +128,21 @@ fn with_files(worker: &str, samples: &[Sample]) -> Option<String> {
     Some(format!("{before}{}{build:#};{after}", BUILD.0))
 }
 
+/// Reads a file of a page. [`read::text`] would refuse it as a web page in place of a text.
+fn text(file: &Path) -> anyhow::Result<String> {
+    let bytes = read::bytes(file).with_context(|| format!("reading {}", file.display()))?;
+    String::from_utf8(bytes).with_context(|| format!("reading {}", file.display()))
+}
+
 /// Replaces the samples of a copied page.
 ///
 /// # Errors
 /// A file that cannot be read or written.
 pub(super) fn replace(site: &Path, samples: &[Sample]) -> anyhow::Result<()> {
     let index = site.join("index.html");
-    let page = read::text(&index).with_context(|| format!("reading {}", index.display()))?;
+    let page = text(&index)?;
     let script = site.join("sw.js");
-    let worker = read::text(&script).with_context(|| format!("reading {}", script.display()))?;
+    let worker = text(&script)?;
     let changed = with_list(&page, samples).zip(with_files(&worker, samples));
     let Some((page, worker)) = changed else {
         note("the page has no list of samples; it is left as it is");

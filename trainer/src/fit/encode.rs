@@ -212,6 +212,14 @@ impl Run {
             max_records,
             stop: pass.stop,
         };
+        let records = self.source.data.records();
+        let samples = self.total_steps(records) * self.config.samples_of_step() as u64;
+        if samples < records && max_records.is_none() {
+            log(&format!(
+                "features of all {records} records are computed first, and the run reads {samples}: for a short run name \
+                 fewer files, or give train.keep_features=false"
+            ))?;
+        }
         let training_views = settings(d.feature_views, max_records);
         let train = precompute(&self.source.data, &training_views, log)?;
         let validation = match &self.validation {

@@ -42,6 +42,8 @@ pub struct Run {
     pub ranks: Rc<dyn Collective>,
     /// Checkpoint to continue from.
     pub resume: Option<PathBuf>,
+    /// Whether only the progress is printed, and messages and values are left to the log.
+    pub is_brief: bool,
 }
 
 /// How a run ended.
@@ -283,6 +285,7 @@ mod tests {
             cores: 5,
             ranks: Rc::new(Single),
             resume: None,
+            is_brief: false,
         }
     }
 

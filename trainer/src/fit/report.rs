@@ -66,6 +66,7 @@ struct Writer {
     log_file: File,
     bar: ProgressBar,
     plain: bool,
+    is_brief: bool,
     started: Instant,
     /// End of the last step, or of the pause after it.
     resumed: Instant,
@@ -114,11 +115,16 @@ impl Reporter {
         }
     }
 
-    /// Starts reporting in `folder`.
+    /// Starts reporting in `folder`. A brief report prints the progress; messages and values are only in the log.
     ///
     /// # Errors
     /// When the files cannot be written.
-    pub fn start(folder: &Path, to: &[ReportTo], length: Length) -> anyhow::Result<Self> {
+    pub fn start(
+        folder: &Path,
+        to: &[ReportTo],
+        length: Length,
+        is_brief: bool,
+    ) -> anyhow::Result<Self> {
         let Length {
             first,
             total,
@@ -154,6 +160,7 @@ impl Reporter {
             log_file: append(folder.join(LOG))?,
             bar,
             plain,
+            is_brief,
             started: Instant::now(),
             resumed: Instant::now(),
             pace: Pace::default(),
@@ -224,7 +231,9 @@ impl Writer {
     }
 
     fn log(&mut self, message: &str) -> anyhow::Result<()> {
-        self.print(message);
+        if !self.is_brief {
+            self.print(message);
+        }
         writeln!(self.log_file, "{message}").context("writing out.log")
     }
 
@@ -268,8 +277,13 @@ impl Writer {
             line.lr,
             clock(left)
         );
+        let brief = format!("{} left", clock(left));
         self.bar.set_position(line.step);
-        self.bar.set_message(text.clone());
+        self.bar.set_message(if self.is_brief {
+            brief.clone()
+        } else {
+            text.clone()
+        });
         let line_due = self.last_line.is_none_or(|t| t.elapsed() >= LINE_INTERVAL);
         if line_due || line.step == self.total {
             self.last_line = Some(Instant::now());
@@ -277,8 +291,13 @@ impl Writer {
                 "step {}/{}  epoch {}  {text}",
                 line.step, self.total, line.epoch
             );
-            if self.plain {
-                self.print(&text);
+            match (self.plain, self.is_brief) {
+                (false, _) => {}
+                (true, false) => self.print(&text),
+                (true, true) => self.print(&format!(
+                    "learning: step {} of {}, {brief}",
+                    line.step, self.total
+                )),
             }
             writeln!(self.log_file, "{text}").context("writing out.log")?;
         }

@@ -107,7 +107,12 @@ impl Run {
                 images_per_step,
                 pause_interval: self.save_interval(total),
             };
-            Reporter::start(&self.folder, &self.config.train.report_to, length)?
+            Reporter::start(
+                &self.folder,
+                &self.config.train.report_to,
+                length,
+                self.is_brief,
+            )?
         } else {
             Reporter::silent()
         };

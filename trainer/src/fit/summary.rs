@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use espalier_io::disk::run_folder::METRICS;
 use espalier_io::run_metrics::{RunMetrics, names};
 
 /// Share of its chance level above which a term counts as not learned, and the values at the end of a run that it is
@@ -21,9 +22,13 @@ pub(super) fn table(folder: &Path) -> Option<String> {
     RunMetrics::read(folder).ok().map(|run| of_run(&run))
 }
 
-/// Warns if a term of a run ends where an untrained model has it, `level`: nothing was learned.
+/// Warns if a term of a run ends where an untrained model has it, `level`: nothing was learned. `path` is the run's
+/// folder, or a checkpoint in it.
 #[must_use]
-pub fn at_chance(folder: &Path, (term, level): (&str, f64)) -> Option<String> {
+pub fn at_chance(path: &Path, (term, level): (&str, f64)) -> Option<String> {
+    let folder = path
+        .ancestors()
+        .find(|folder| folder.join(METRICS).is_file())?;
     let run = RunMetrics::read(folder).ok()?;
     let points = &run.series.get(term)?.training;
     let last = &points[points.len().saturating_sub(LAST)..];
@@ -80,8 +85,6 @@ fn number(value: f64) -> String {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use espalier_io::disk::run_folder::METRICS;
-
     use super::*;
 
     #[test]

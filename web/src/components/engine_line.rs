@@ -45,6 +45,9 @@ pub fn EngineLine(
             {format!("Runs on {}.", info.backend.in_words())}
             {why.map(|why| format!(" {why}"))}
         </p>
+        {(!info.cautions.is_empty()).then(|| view! {
+            <p class="panel-note" data-testid="cautions">{info.cautions.join(" ")}</p>
+        })}
         {coarse}
         <Show when=move || controller.numbers.get()>
             <p class="panel-note">{numbers.clone()}</p>

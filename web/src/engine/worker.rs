@@ -227,6 +227,10 @@ async fn load(
         captioner.self_test().await.map_err(ui_error)?;
         warm_ms = now() - start;
     }
+    let cautions = captioner.cautions().iter();
+    let cautions = cautions
+        .map(|caution| caution.sentence().to_owned())
+        .collect();
     let info = captioner.info();
     let info = EngineInfo {
         backend,
@@ -235,6 +239,7 @@ async fn load(
         sha256: info.sha256.clone(),
         self_test: cosine,
         warm_ms,
+        cautions,
     };
     let open = LoadedModel {
         photo_store: PhotoStore::new(backend, remote.manifest.clone(), captioner),

@@ -28,11 +28,10 @@ pub struct StopText {
 pub struct Narration {
     /// The sentence for the default position of the dial.
     pub sentence: String,
-    /// The text for a stop at each node of the path, from general to specific.
+    /// The text for a stop at each node of the path that a person would name, from general to specific.
     #[serde(rename = "cuts")]
     pub stop_texts: Vec<StopText>,
-    /// Index in `stop_texts` of the node where the evidence stops; `None` if that node is not on the
-    /// path.
+    /// Index in `stop_texts` of the node where the evidence stops; `None` if it stops above all of them.
     pub stop: Option<usize>,
     /// The receipt of the result, JSON.
     pub receipt: String,

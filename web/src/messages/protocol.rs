@@ -106,6 +106,8 @@ pub struct EngineInfo {
     pub self_test: f32,
     /// Time to embed one image after warm-up, in milliseconds.
     pub warm_ms: f64,
+    /// Reasons to doubt the answers of the model, as sentences.
+    pub cautions: Vec<String>,
 }
 
 /// From the page to the worker.
@@ -292,6 +294,7 @@ mod tests {
                 sha256: "00ff".into(),
                 self_test: 0.999,
                 warm_ms: 41.5,
+                cautions: vec!["Not calibrated.".into()],
             }));
         }
         assert_round_trip(&Response::Result {
@@ -360,10 +363,9 @@ mod tests {
             r#"type: "failed""#,
             "id: null",
             "fatal: true",
-            r#"cause: "engine""#,
-            "what,",
-            "todo:",
-            "detail:",
+            r#"cause = "engine""#,
+            r#""network""#,
+            "error: { cause, what, todo, detail:",
         ] {
             assert!(
                 script.contains(word),

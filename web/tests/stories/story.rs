@@ -39,6 +39,7 @@ pub fn info(backend: Backend) -> EngineInfo {
         sha256: "00".into(),
         self_test: 1.0,
         warm_ms: 20.0,
+        cautions: Vec::new(),
     }
 }
 

@@ -8,9 +8,9 @@ mod built;
 pub mod documents;
 pub mod markdown;
 mod navigation;
-mod record;
 mod reference;
 mod stage;
+pub mod tutorials;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -23,6 +23,7 @@ use crate::golden::python_for;
 use crate::paths;
 use crate::process::{command, run as execute};
 use crate::serve::{Server, check_port};
+use tutorials::Outputs;
 
 /// Packages whose API is part of the site.
 const PACKAGES: [&str; 8] = [
@@ -61,15 +62,19 @@ pub struct Options {
     /// and build nothing
     #[arg(long, conflicts_with_all = ["out", "serve", "external"])]
     pub record: bool,
+    /// Run the commands of the tutorials, compare the words that they print with the documents, and build nothing
+    #[arg(long, conflicts_with_all = ["out", "serve", "external", "record"])]
+    pub check: bool,
     /// Program `trainer` to use, instead of building it
     #[arg(long, value_name = "PROGRAM")]
     pub trainer: Option<PathBuf>,
-    /// Record only the tutorials of these names, such as `researcher`
-    #[arg(long, value_name = "NAME", requires = "record")]
+    /// Record or check only the tutorials of these names, such as `researcher`
+    #[arg(long, value_name = "NAME")]
     pub only: Vec<String>,
 }
 
-/// Builds the site and checks every link of it; or, with `record`, brings the tutorials up to date.
+/// Builds the site and checks every link of it; or, with `record`, brings the tutorials up to date, or
+/// with `check`, compares them.
 ///
 /// # Errors
 /// Fails if a tool cannot be had, a document cannot be rendered, or a link leads nowhere.
@@ -78,8 +83,15 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
         check_port(options.port)?;
     }
     let trainer = trainer(root, options.trainer.as_deref())?;
-    if options.record {
-        return record::run(root, &trainer, &options.only);
+    if options.record || options.check {
+        let outputs = match options.check {
+            true => Outputs::Compare,
+            false => Outputs::Write,
+        };
+        return tutorials::run(root, &trainer, &options.only, outputs);
+    }
+    if !options.only.is_empty() {
+        bail!("--only NAME names a tutorial for --record or --check");
     }
     let broken = documents::broken_links(root)?;
     if !broken.is_empty() {

@@ -51,6 +51,7 @@ fn themes_parts_and_properties_reach_the_element() {
     let body = "<espalier-ladder id=\"plain\" src=\"photo.jpg\"></espalier-ladder>\
         <espalier-ladder id=\"dark\" src=\"photo.jpg\" theme=\"dark\" credit=\"off\"></espalier-ladder>\
         <espalier-ladder id=\"brown\" class=\"brown\" src=\"photo.jpg\"></espalier-ladder>\
+        <espalier-ladder id=\"accent\" src=\"photo.jpg\" theme=\"dark\"></espalier-ladder>\
         <espalier-ladder id=\"quiet\" src=\"photo.jpg\" reveal=\"manual\"></espalier-ladder>";
     let host = paper(STRICT, body);
     let browser = Browser::start(Gpu::None);
@@ -78,6 +79,21 @@ fn themes_parts_and_properties_reach_the_element() {
         colour("brown", "button", "backgroundColor"),
         json!("rgb(120, 60, 20)")
     );
+    // Words on the page's accent stand out in both themes.
+    for (accent, words) in [
+        ("#7a2a10", "rgb(255, 255, 255)"),
+        ("#ffd27a", "rgb(0, 0, 0)"),
+    ] {
+        let set = format!("accent.style.setProperty('--espalier-accent', '{accent}')");
+        let _ = browser.evaluate(&set);
+        let painted = browser.evaluate(
+            "const canvas = new OffscreenCanvas(1, 1).getContext('2d');\
+             canvas.fillStyle = getComputedStyle(accent.shadowRoot.querySelector('[part=button]')).color;\
+             canvas.fillRect(0, 0, 1, 1);\
+             return `rgb(${[...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3).join(', ')})`",
+        );
+        assert_eq!(painted, json!(words), "on {accent}");
+    }
     assert_eq!(colour("dark", "credit", "display"), json!("none"));
     assert_ne!(colour("plain", "credit", "display"), json!("none"));
     assert_eq!(colour("quiet", "bar", "display"), json!("none"));

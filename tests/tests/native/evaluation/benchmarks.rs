@@ -413,5 +413,9 @@ fn the_suite_runs_what_is_there_and_says_how_to_get_the_rest() {
     let output = eval(&["--suite", "papers", "--data", &bench.text("")]);
     assert_eq!(output.status.code(), Some(2));
     assert_eq!(String::from_utf8_lossy(&output.stdout).lines().count(), 2);
-    assert!(String::from_utf8_lossy(&output.stderr).contains("cannot be used: coco"));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        said.contains("1 of 3 tasks have no result:\nretrieval on coco: "),
+        "{said}"
+    );
 }

@@ -17,6 +17,8 @@ use crate::task::{BenchmarkData, Context, Task, TaskResult, settings};
 pub const CURVE: &str = "parent_to_child";
 /// Intervals of the precision-recall curve.
 const GRID: usize = 256;
+/// Sizes of the retrieved sets of the papers, for OpenImages and for LVIS.
+const SIZES: [[usize; 3]; 2] = [[150_000, 200_000, 250_000], [10_000, 20_000, 30_000]];
 
 /// Same-class and hierarchical retrieval.
 pub struct Parts;
@@ -55,7 +57,11 @@ impl Task for Parts {
         };
         let labels = Labels::of(&scenes);
         let mut metrics = child_to_parent(space, &scenes, &labels, most);
-        let (found, curve) = parent_to_child(space, &scenes, &labels, most, &cx.options.top);
+        let sizes = match cx.options.top.as_slice() {
+            [] => sizes_for(scenes.boxes.parts.points.len()),
+            given => given.to_vec(),
+        };
+        let (found, curve) = parent_to_child(space, &scenes, &labels, most, &sizes);
         metrics.extend(found);
         let images = scenes.images.points.len();
         let queries = images.min(most);
@@ -84,6 +90,15 @@ impl Task for Parts {
             ..TaskResult::default()
         })
     }
+}
+
+/// Returns the sizes of the retrieved sets for a number of boxes: a set as large as the gallery would say nothing.
+fn sizes_for(boxes: usize) -> Vec<usize> {
+    let fitting = SIZES.iter().find(|sizes| sizes[2] < boxes);
+    let shares = || [boxes / 4, boxes / 3, boxes / 2].map(|size| size.max(1));
+    let mut sizes = fitting.copied().unwrap_or_else(shares).to_vec();
+    sizes.dedup();
+    sizes
 }
 
 /// Returns whether pairs are compared by cosine: CLIP has no angle at an origin.
@@ -194,4 +209,17 @@ fn parent_to_child(
     let curve = found.iter().fold(grid, |all, tree| all.join(&tree.sweep));
     metrics.insert("average_precision".to_owned(), curve.average_precision());
     (metrics, curve.curve())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn retrieved_sets_are_smaller_than_the_gallery() {
+        assert_eq!(sizes_for(600_000), SIZES[0]);
+        assert_eq!(sizes_for(50_000), SIZES[1]);
+        assert_eq!(sizes_for(1_200), [300, 400, 600]);
+        assert_eq!(sizes_for(2), [1]);
+    }
 }

@@ -2,6 +2,7 @@
 
 mod one;
 mod report;
+mod results;
 mod suite;
 
 use std::collections::BTreeSet;
@@ -9,21 +10,21 @@ use std::rc::Rc;
 
 use burn::tensor::Device;
 use espalier_checkpoints::classifier_file;
-use espalier_checkpoints::model_file::{self, Model};
+use espalier_checkpoints::model_file::Model;
 use espalier_eval::cache::Cache;
 use espalier_eval::embedder::{Check, Embedder, Reading};
 use espalier_eval::{Record, tasks};
 use espalier_io::disk::cache::cache_folder;
 use espalier_io::disk::write::check_file;
 use espalier_io::exit::usage;
-use espalier_io::output::note;
 use espalier_io::ranks::{self, Collective, Single};
 
 use self::one::run_task;
-use self::report::{Evaluated, report};
+use self::report::report;
+use self::results::Results;
+use super::opened;
 use super::together::{end_all, numbered_device, own_cores};
 use crate::cli::EvalArgs;
-use crate::fit::source::{self, run_config};
 
 /// Evaluates a model and prints or writes one object per task. Several processes that a launcher
 /// started embed the inputs together; rank 0 reports.
@@ -45,26 +46,16 @@ fn evaluate(args: &EvalArgs, ranks: &Rc<dyn Collective>) -> anyhow::Result<()> {
     let model = args
         .checkpoint
         .as_ref()
-        .map(|path| model_file::open(path, &device).map(with_run_taxonomy))
+        .map(|path| opened::open(path, &device))
         .transpose()?;
+    if let Some(model) = model.as_ref().filter(|_| ranks.is_root()) {
+        opened::tell(&model.cautions);
+    }
     let results = results(args, (model.as_ref(), &device), ranks, &|| Ok(()))?;
-    if !ranks.is_root() {
-        return Ok(());
+    if ranks.is_root() && !results.done.is_empty() {
+        report(args, &results.done)?;
     }
-    report(args, &results)
-}
-
-/// Adds the taxonomy that the run of a checkpoint was trained with, where its configuration names one.
-#[must_use]
-pub fn with_run_taxonomy(mut model: Model) -> Model {
-    let config = run_config(&model.card).filter(|config| config.dataset.taxonomy.is_some());
-    if let Some(config) = config.filter(|_| model.taxonomy.is_none()) {
-        match source::taxonomy(&config) {
-            Ok(taxonomy) => model.taxonomy = Some(taxonomy),
-            Err(error) => note(format_args!("the run's taxonomy is not used: {error:#}")),
-        }
-    }
-    model
+    results.check()
 }
 
 /// Evaluates an opened model in this process and returns one record per task; reads only the tasks,
@@ -80,7 +71,9 @@ pub fn records(
 ) -> anyhow::Result<Vec<Record>> {
     let ranks: Rc<dyn Collective> = Rc::new(Single);
     let results = results(args, (model, device), &ranks, check)?;
-    Ok(results.into_iter().map(|result| result.record).collect())
+    results.check()?;
+    let records = results.done.into_iter().map(|result| result.record);
+    Ok(records.collect())
 }
 
 fn results(
@@ -88,7 +81,7 @@ fn results(
     (model, device): (Option<&Model>, &Device),
     ranks: &Rc<dyn Collective>,
     check: Check<'_>,
-) -> anyhow::Result<Vec<Evaluated>> {
+) -> anyhow::Result<Results> {
     if model.is_none() && args.options.image_embeddings.is_none() {
         return Err(usage(
             "expected --checkpoint, or --image-embeddings and --text-embeddings, found neither",
@@ -139,16 +132,21 @@ fn make_embedder<'a>(
 }
 
 /// Runs the named tasks, each once, in the order of [`tasks::ALL`].
-fn run_named(args: &EvalArgs, embedder: Option<&Embedder<'_>>) -> anyhow::Result<Vec<Evaluated>> {
+fn run_named(args: &EvalArgs, embedder: Option<&Embedder<'_>>) -> anyhow::Result<Results> {
     let names: BTreeSet<&str> = args.task.iter().map(String::as_str).collect();
     for name in &names {
         tasks::find(name)?;
     }
     let chosen = tasks::ALL.iter().filter(|task| names.contains(task.name()));
-    chosen
-        .map(|task| {
-            let dataset = args.options.dataset_name.as_deref();
-            run_task(args, embedder, *task, &args.options, &args.data, dataset)
-        })
-        .collect()
+    let mut results = Results::default();
+    for task in chosen {
+        let dataset = args.options.dataset_name.as_deref();
+        let result = run_task(args, embedder, *task, &args.options, &args.data, dataset);
+        if names.len() == 1 {
+            results.done.push(result?);
+        } else {
+            results.add(task.name(), result)?;
+        }
+    }
+    Ok(results)
 }

@@ -6,18 +6,18 @@ use espalier_io::exit::usage;
 use espalier_io::output::note;
 
 use super::one::run_task;
-use super::report::{Evaluated, report};
+use super::report::Evaluated;
+use super::results::Results;
 use crate::cli::EvalArgs;
-use crate::exit_code::code;
 
 /// Runs every benchmark of the suite whose data is found.
 ///
 /// # Errors
-/// Bad usage if there is none, or if the data of one cannot be used; the others are reported first.
+/// Bad usage if there is none; any failure but that of the data of one benchmark.
 pub(super) fn run_suite(
     args: &EvalArgs,
     embedder: Option<&Embedder<'_>>,
-) -> anyhow::Result<Vec<Evaluated>> {
+) -> anyhow::Result<Results> {
     let [folder] = args.data.as_slice() else {
         return Err(usage(
             "--suite: expected --data DIR, a folder with one folder per benchmark",
@@ -43,29 +43,10 @@ pub(super) fn run_suite(
             absent.len()
         )));
     }
-    let mut results = Vec::new();
-    let mut failed = Vec::new();
+    let mut results = Results::default();
     for planned in &available {
-        match run_planned(args, embedder, planned) {
-            Ok(result) => results.push(result),
-            // Continue after broken data of one benchmark; stop at any other failure.
-            Err(error) if code(&error) == 2 => {
-                note(format_args!(
-                    "{} on {}: {error:#}",
-                    planned.task.name(),
-                    planned.benchmark.dataset
-                ));
-                failed.push(planned.benchmark.dataset);
-            }
-            Err(error) => return Err(error),
-        }
-    }
-    if !failed.is_empty() {
-        report(args, &results)?;
-        return Err(usage(format!(
-            "these benchmarks cannot be used: {}",
-            failed.join(", ")
-        )));
+        let name = format!("{} on {}", planned.task.name(), planned.benchmark.dataset);
+        results.add(&name, run_planned(args, embedder, planned))?;
     }
     Ok(results)
 }

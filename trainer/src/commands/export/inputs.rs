@@ -41,9 +41,15 @@ pub(super) fn taxonomy_of_card(
     }
 }
 
-/// Returns the probe and its description: the data of the flag, else the run's validation data,
-/// else its training data.
-fn probe(args: &ExportArgs, model: &Model) -> anyhow::Result<(Arc<dyn Dataset>, String)> {
+/// Labelled images on which a bundle is measured.
+struct Probe {
+    data: Arc<dyn Dataset>,
+    name: String,
+    is_training: bool,
+}
+
+/// Returns the probe: the data of the flag, else the run's validation data, else its training data.
+fn probe(args: &ExportArgs, model: &Model) -> anyhow::Result<Probe> {
     if !args.probe.is_empty() {
         // Only file names: folders of this machine mean nothing to readers of the model card.
         let names = args.probe.iter().map(|path| {
@@ -51,7 +57,11 @@ fn probe(args: &ExportArgs, model: &Model) -> anyhow::Result<(Arc<dyn Dataset>, 
             name.display().to_string()
         });
         let names: Vec<String> = names.collect();
-        return Ok((registry::open(&args.probe, Need::Labels)?, names.join(", ")));
+        return Ok(Probe {
+            data: registry::open(&args.probe, Need::Labels)?,
+            name: names.join(", "),
+            is_training: false,
+        });
     }
     let config = run_config(&model.card).ok_or_else(|| {
         usage("the checkpoint records no training data; give labelled images with --probe")
@@ -60,7 +70,11 @@ fn probe(args: &ExportArgs, model: &Model) -> anyhow::Result<(Arc<dyn Dataset>, 
     if !config.dataset.val_data.is_empty() {
         let data = registry::open(&config.dataset.val_data, Need::Labels);
         let data = data.map_err(|e| usage(format!("the run's validation data: {e}{hint}")))?;
-        return Ok((data, "the run's validation data".into()));
+        return Ok(Probe {
+            data,
+            name: "the run's validation data".into(),
+            is_training: false,
+        });
     }
     note(format_args!(
         "the run has no validation data; calibrating on its training data, which gives \
@@ -68,10 +82,11 @@ fn probe(args: &ExportArgs, model: &Model) -> anyhow::Result<(Arc<dyn Dataset>, 
     ));
     let source = Source::open(&config);
     let source = source.map_err(|e| usage(format!("the run's data: {e}{hint}")))?;
-    Ok((
-        source.data,
-        "the run's training data, so the values are too high".into(),
-    ))
+    Ok(Probe {
+        data: source.data,
+        name: "the run's training data, so the values are too high".into(),
+        is_training: true,
+    })
 }
 
 /// Returns the directions of the classes of a checkpoint's classifier by their ids, if the run pulled
@@ -114,6 +129,8 @@ pub(super) struct Inputs {
     pub(super) probe: Arc<dyn Dataset>,
     /// Description of the probe.
     pub(super) probe_name: String,
+    /// Whether the probe is the data that the model was trained on.
+    pub(super) probe_is_training: bool,
 }
 
 impl Inputs {
@@ -141,15 +158,16 @@ impl Inputs {
             Some(path) => nouns::of_taxonomy(&taxonomy, &Nouns::open(path)?),
             None => Lexicon::default(),
         };
-        let (probe, probe_name) = probe(args, &model)?;
+        let probe = probe(args, &model)?;
         Ok(Self {
             directions: directions(&args.checkpoint, &model, device)?,
             model,
             taxonomy,
             captions,
             nouns,
-            probe,
-            probe_name,
+            probe: probe.data,
+            probe_name: probe.name,
+            probe_is_training: probe.is_training,
         })
     }
 

@@ -78,6 +78,7 @@ impl PhotoRun {
         args: &FitArgs,
         hold_out: f64,
         processes: usize,
+        is_brief: bool,
     ) -> anyhow::Result<Option<Self>> {
         let Some(folder) = bare_folder(args) else {
             return Ok(None);
@@ -102,9 +103,14 @@ impl PhotoRun {
         }
         let taxonomy = args.taxonomy.as_deref();
         let plan = PhotoPlan::new(listing.classes, &model, taxonomy, &device)?;
+        let choices = match is_brief {
+            true => String::new(),
+            false => format!(
+                " by the recipe `{RECIPE}` (--dataset, --method or --config choose otherwise)"
+            ),
+        };
         note(format_args!(
-            "{}: a folder of photos per class; starting from {} by the recipe `{RECIPE}` \
-             (--dataset, --method or --config choose otherwise)\n{}",
+            "{}: a folder of photos per class; starting from {}{choices}\n{}",
             folder.display(),
             model.display(),
             plan.describe()

@@ -63,6 +63,36 @@ impl Row {
 }
 
 impl Judgement {
+    /// Returns in words how many photos were answered right, and which class was answered worst.
+    pub(super) fn in_words(&self, trained_on: usize) -> String {
+        let all = &self.all;
+        let classes = self.classes.len();
+        let made = format!("The page was made from {trained_on} photos of {classes} classes.");
+        if all.photos == 0 {
+            return format!("{made} No photos were set aside, so how good it is was not measured.");
+        }
+        let percent = |part: usize| 100.0 * part as f64 / all.photos as f64;
+        let mut text = format!(
+            "{made} On {} others, its best guess is right for {} ({:.0} %); the answer that it stands by, which may be \
+             less specific, is right for {} ({:.0} %).",
+            all.photos,
+            all.right,
+            percent(all.right),
+            all.stop_right,
+            percent(all.stop_right),
+        );
+        let share = |row: &&Row| row.right as f64 / row.photos as f64;
+        let measured = self.classes.iter().filter(|row| row.photos > 0);
+        let worst = measured.min_by(|a, b| share(a).total_cmp(&share(b)));
+        if let Some(row) = worst.filter(|row| row.right < row.photos) {
+            text.push_str(&format!(
+                " Its weakest class is {}: {} of {}; more photos of it help most.",
+                row.class, row.right, row.photos
+            ));
+        }
+        text
+    }
+
     /// Returns a table in Markdown: the total, then the classes.
     pub(super) fn table(&self) -> String {
         if self.all.photos == 0 {

@@ -25,7 +25,7 @@ const NODES: std::ops::RangeInclusive<usize> = 3..=3000;
 
 /// Draws a taxonomy in the Poincaré disk.
 pub(super) fn run(args: &DiskArgs) -> anyhow::Result<()> {
-    let output = inputs::output(&args.of.figure)?;
+    let output = inputs::output(&args.of.figure.file)?;
     if !NODES.contains(&args.nodes) {
         let (least, most) = (NODES.start(), NODES.end());
         let found = args.nodes;
@@ -62,7 +62,7 @@ pub(super) fn run(args: &DiskArgs) -> anyhow::Result<()> {
     };
     let name = &subject.name;
     let data = disk(name, &taxonomy, (&nodes, &points), &photos, c, settings);
-    let canvas = draw::disk(&data, args.of.figure.theme);
+    let canvas = draw::disk(&data, args.of.figure.file.theme);
     let mut summary = vec![format!(
         "{} nodes and {} photos in {} branches",
         data.nodes.len(),

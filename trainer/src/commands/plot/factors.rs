@@ -10,7 +10,7 @@ use crate::cli::plot::FactorsArgs;
 
 /// Draws the factors of two texts and of their composition.
 pub(super) fn run(args: &FactorsArgs) -> anyhow::Result<()> {
-    let output = inputs::output(&args.of.figure)?;
+    let output = inputs::output(&args.of.figure.file)?;
     let [first, second, both] = args.texts.as_slice() else {
         let found = args.texts.len();
         return Err(usage(format!(
@@ -34,7 +34,7 @@ pub(super) fn run(args: &FactorsArgs) -> anyhow::Result<()> {
         ));
     };
     let data = factors(&subject.name, curvatures, [first, second, both], [a, b, c]);
-    let canvas = draw::factors(&data, args.of.figure.theme);
+    let canvas = draw::factors(&data, args.of.figure.file.theme);
     let mut summary: Vec<String> = data
         .texts
         .iter()

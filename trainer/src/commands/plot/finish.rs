@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::cli::plot::FigureArgs;
 
-/// Writes a figure and prints its numbers: all of them as JSON, or a short summary.
+/// Writes the figure of a model and prints its numbers: all of them as JSON, or a short summary.
 pub(super) fn finish(
     args: &FigureArgs,
     output: &Output,
@@ -14,8 +14,19 @@ pub(super) fn finish(
     data: &impl Serialize,
     summary: &[String],
 ) -> anyhow::Result<()> {
+    write(args.common.json, output, canvas, data, summary)
+}
+
+/// Writes a figure and prints its numbers, as JSON or as a short summary.
+pub(super) fn write(
+    json: bool,
+    output: &Output,
+    canvas: &Canvas,
+    data: &impl Serialize,
+    summary: &[String],
+) -> anyhow::Result<()> {
     save(canvas, output)?;
-    if args.common.json {
+    if json {
         return line(serde_json::to_string(data)?);
     }
     for text in summary {

@@ -13,11 +13,11 @@ use espalier_figures::plot::subject::Subject;
 use espalier_io::exit::usage;
 use espalier_io::output::note;
 
-use crate::cli::plot::{DataArgs, FigureArgs};
+use crate::cli::plot::{DataArgs, FigureArgs, FileArgs};
 use crate::config::DatasetKind;
 
 /// Returns the output file of the figure.
-pub(super) fn output(args: &FigureArgs) -> anyhow::Result<Output> {
+pub(super) fn output(args: &FileArgs) -> anyhow::Result<Output> {
     Output::new(&args.out, args.scale)
 }
 

@@ -8,11 +8,11 @@ use espalier_io::exit::usage;
 use super::finish::finish;
 use super::inputs;
 use crate::cli::plot::LadderArgs;
-use crate::commands::caption::captioner;
+use crate::commands::caption::{captioner, supported};
 
 /// Draws the ladder of a photo.
 pub(super) fn run(args: &LadderArgs) -> anyhow::Result<()> {
-    let output = inputs::output(&args.of.figure)?;
+    let output = inputs::output(&args.of.figure.file)?;
     let device = args.of.figure.common.backend.device()?;
     let photo = read_photo(&args.photo)?;
     let (captions, taxonomy) = (args.captions.as_ref(), args.taxonomy.as_ref());
@@ -39,14 +39,21 @@ pub(super) fn run(args: &LadderArgs) -> anyhow::Result<()> {
         ));
     }
     let thumbnail = Thumbnail::new(data.photo.as_str(), &photo)?;
-    let canvas = draw::ladder(&data, &thumbnail, args.of.figure.theme);
+    let canvas = draw::ladder(&data, &thumbnail, args.of.figure.file.theme);
     let rung = |r: &espalier_core::caption::Rung| format!("  {:5.2}  {}", r.radius, r.text);
     let mut summary = vec![data.photo.clone()];
     summary.extend(data.rungs.iter().map(rung));
     let path = data.informative_path();
     let path: Vec<String> = path
         .iter()
-        .map(|s| format!("{} {:.0} %", s.name, 100.0 * s.p))
+        .map(|s| {
+            format!(
+                "{} {:.0} %{}",
+                s.name,
+                100.0 * s.p,
+                supported(s.id == data.taxonomy.stop)
+            )
+        })
         .collect();
     summary.push(format!("  {}", path.join(" > ")));
     finish(&args.of.figure, &output, &canvas, &data, &summary)

@@ -16,7 +16,7 @@ const CURVES: usize = 6;
 
 /// Draws precision and recall of retrieving boxes with their whole image.
 pub(super) fn run(args: &PrArgs) -> anyhow::Result<()> {
-    let output = inputs::output(&args.figure)?;
+    let output = inputs::output(&args.figure.file)?;
     let data = if args.eval.is_empty() {
         curves_of_models(args)?
     } else {
@@ -28,7 +28,7 @@ pub(super) fn run(args: &PrArgs) -> anyhow::Result<()> {
             data.curves.len()
         )));
     }
-    let canvas = draw::pr(&data, args.figure.theme);
+    let canvas = draw::pr(&data, args.figure.file.theme);
     let mut summary = vec![format!(
         "{} images, {} boxes, chance {:.4}",
         data.queries, data.candidates, data.chance

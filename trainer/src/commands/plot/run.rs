@@ -4,7 +4,7 @@ use espalier_figures::plot::draw;
 use espalier_io::exit::usage;
 use espalier_io::run_metrics::{RunMetrics, names};
 
-use super::finish::finish;
+use super::finish;
 use super::inputs;
 use crate::cli::plot::RunArgs;
 
@@ -13,7 +13,7 @@ const RUNS: usize = 6;
 
 /// Draws the metrics of runs over the steps.
 pub(super) fn run(args: &RunArgs) -> anyhow::Result<()> {
-    let output = inputs::output(&args.figure)?;
+    let output = inputs::output(&args.file)?;
     if args.run.len() > RUNS {
         return Err(usage(format!(
             "--run: expected at most {RUNS} runs, which colours can distinguish, found {}",
@@ -38,6 +38,6 @@ pub(super) fn run(args: &RunArgs) -> anyhow::Result<()> {
             }
         }
     }
-    let canvas = draw::run(&runs, args.figure.theme);
-    finish(&args.figure, &output, &canvas, &runs, &summary)
+    let canvas = draw::run(&runs, args.file.theme);
+    finish::write(args.json, &output, &canvas, &runs, &summary)
 }

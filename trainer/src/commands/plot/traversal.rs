@@ -19,7 +19,7 @@ const STEPS: std::ops::RangeInclusive<usize> = 2..=10_000;
 
 /// Draws the path from a photo to the root or to another photo.
 pub(super) fn run(args: &TraversalArgs) -> anyhow::Result<()> {
-    let output = inputs::output(&args.of.figure)?;
+    let output = inputs::output(&args.of.figure.file)?;
     if !STEPS.contains(&args.steps) {
         let (least, most) = (STEPS.start(), STEPS.end());
         let found = args.steps;
@@ -56,7 +56,7 @@ pub(super) fn run(args: &TraversalArgs) -> anyhow::Result<()> {
         to: other.as_ref(),
         candidates: &candidates,
     };
-    let canvas = draw::traversal(&data, &shown, args.of.figure.theme);
+    let canvas = draw::traversal(&data, &shown, args.of.figure.file.theme);
     let mut summary = vec![format!(
         "from {} to {}, {} candidates",
         data.from,

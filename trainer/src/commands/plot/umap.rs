@@ -17,7 +17,7 @@ const MAX_LISTED: usize = 8;
 
 /// Draws a taxonomy path and the siblings of its nodes.
 pub(super) fn run(args: &UmapArgs) -> anyhow::Result<()> {
-    let output = inputs::output(&args.of.figure)?;
+    let output = inputs::output(&args.of.figure.file)?;
     let subject = inputs::subject(&args.of.model, &args.of.figure)?;
     let taxonomy = inputs::taxonomy(args.taxonomy.as_ref(), None, &subject)?;
     let label = find(&taxonomy, &args.label)?;
@@ -34,7 +34,7 @@ pub(super) fn run(args: &UmapArgs) -> anyhow::Result<()> {
     let points = subject.texts(&texts)?;
     let seed = args.of.figure.seed;
     let data = place(&subject.name, &subject.space, items, &points, seed);
-    let canvas = draw::lineage(&data, args.of.figure.theme);
+    let canvas = draw::lineage(&data, args.of.figure.file.theme);
     let lineage: Vec<&str> = data
         .items
         .iter()

@@ -40,7 +40,12 @@ pub fn ladder(data: &Ladder, photo: &Thumbnail, theme: Theme) -> Canvas {
         .enumerate()
         .map(|(i, rung)| [x.at(rung.radius), at(i)])
         .collect();
-    canvas.polyline(&dots, Paint::stroke(theme.faint(), 1.2));
+    // Stairs: a straight line to a dot far to the right would cross the words between.
+    let stairs = dots
+        .windows(2)
+        .flat_map(|pair| [pair[0], [pair[0][0], pair[1][1]]]);
+    let stairs: Vec<[f64; 2]> = stairs.chain(dots.last().copied()).collect();
+    canvas.polyline(&stairs, Paint::stroke(theme.faint(), 1.2));
     for (rung, dot) in data.rungs.iter().zip(&dots) {
         canvas.circle(*dot, 3.2, Paint::fill(theme.series(0)));
         let room = WIDTH - 8.0 - dot[0] - 10.0;

@@ -1,10 +1,13 @@
-//! Runs the commands of the tutorials and writes what they print, and the pictures that they draw, into
-//! the documents.
+//! Runs the commands of the tutorials, and writes what they print, and the pictures that they draw, into the
+//! documents, or compares it with them.
 //!
 //! In a tutorial, `<!-- run -->` stands above a block `sh` that is to be run; the block `text` that follows
 //! shows what it printed. `<!-- run: 6 … 8 -->` shows the first six and the last eight lines. All blocks of
 //! one tutorial run in one folder, which looks like the repository. A picture of the tutorial is replaced
 //! where a command wrote a file of its name.
+//!
+//! A check compares words, not numbers, since processors round differently. `<!-- run, varies -->` stands
+//! above commands whose words depend on rounding, too: a check only runs them.
 
 use std::path::{Path, PathBuf};
 
@@ -23,11 +26,24 @@ const RUN: &str = "<!-- run";
 /// Folder of the pictures that commands of the tutorials draw.
 const PICTURES: &str = "docs/images/tutorials/";
 
-/// Records the tutorials, all or those named.
+/// Says that the words that a command prints depend on the processor.
+const VARIES: &str = "varies";
+
+/// What is done with the output of the commands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outputs {
+    /// Written into the tutorial.
+    Write,
+    /// Compared with the tutorial, which stays as it is.
+    Compare,
+}
+
+/// Runs the tutorials, all or those named.
 ///
 /// # Errors
-/// Fails if a command fails; the tutorial is then left as it was.
-pub fn run(root: &Path, trainer: &Path, only: &[String]) -> Result<()> {
+/// Fails if a command fails or prints other words than those it is compared with; the tutorial is then left
+/// as it was.
+pub fn run(root: &Path, trainer: &Path, only: &[String], outputs: Outputs) -> Result<()> {
     let mut names: Vec<String> = Vec::new();
     for entry in std::fs::read_dir(root.join(TUTORIALS)).context("cannot read the tutorials")? {
         let name = entry?.file_name().to_string_lossy().into_owned();
@@ -42,13 +58,13 @@ pub fn run(root: &Path, trainer: &Path, only: &[String]) -> Result<()> {
     }
     for name in names {
         if only.is_empty() || only.contains(&name) {
-            record(root, trainer, &name).with_context(|| format!("tutorial {name}"))?;
+            run_one(root, trainer, &name, outputs).with_context(|| format!("tutorial {name}"))?;
         }
     }
     Ok(())
 }
 
-fn record(root: &Path, trainer: &Path, name: &str) -> Result<()> {
+fn run_one(root: &Path, trainer: &Path, name: &str, outputs: Outputs) -> Result<()> {
     let document = format!("{TUTORIALS}/{name}.md");
     let text = std::fs::read_to_string(root.join(&document))?;
     let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
@@ -70,6 +86,11 @@ fn record(root: &Path, trainer: &Path, name: &str) -> Result<()> {
     };
     let new = recorded(&text, answer)?;
     let pictures = drawn(&new, &work)?;
+    if outputs == Outputs::Compare {
+        check_outputs(&text, &new)?;
+        eprintln!("{document}: every command prints what it shows");
+        return Ok(());
+    }
     std::fs::write(root.join(&document), &new)?;
     eprintln!("wrote {document}");
     for (file, picture) in pictures {
@@ -131,6 +152,8 @@ struct Block {
     output: Option<std::ops::Range<usize>>,
     /// How many lines are shown of the beginning and the end; `None` for all.
     shown: Option<(usize, usize)>,
+    /// Whether its words depend on the processor.
+    varies: bool,
 }
 
 /// Finds the blocks of a tutorial that are run.
@@ -156,9 +179,8 @@ fn blocks(text: &str) -> Result<Vec<Block>> {
                 start..start + length
             });
         let shown = comment
-            .trim_start_matches(RUN)
-            .trim_start_matches(':')
-            .split_once('…')
+            .split_once(':')
+            .and_then(|(_, lines)| lines.split_once('…'))
             .map(|(first, last)| -> Result<(usize, usize)> {
                 let number = |n: &str| n.trim().parse().context("expected `run: 6 … 8`");
                 Ok((number(first)?, number(last)?))
@@ -169,6 +191,7 @@ fn blocks(text: &str) -> Result<Vec<Block>> {
             command: body.to_owned(),
             output,
             shown,
+            varies: comment.contains(VARIES),
         });
     }
     Ok(found)
@@ -188,6 +211,50 @@ fn recorded(text: &str, answer: impl Fn(&str) -> Result<String>) -> Result<Strin
     }
     new.push_str(&text[end..]);
     Ok(new)
+}
+
+/// Checks that the outputs of two versions of a tutorial have the same words.
+fn check_outputs(old: &str, new: &str) -> Result<()> {
+    for (old_block, new_block) in blocks(old)?.into_iter().zip(blocks(new)?) {
+        let (Some(old_at), Some(new_at)) = (old_block.output, new_block.output) else {
+            continue;
+        };
+        let (expected, found) = (&old[old_at], &new[new_at]);
+        if !old_block.varies && words(expected) != words(found) {
+            bail!(
+                "the command\n{}\nprints other words than the tutorial shows; `cargo xtask docs --record` brings it up to \
+                 date\nexpected:\n{expected}\nfound:\n{found}",
+                old_block.command
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Returns the lines of an output without its numbers, times and steps of training.
+fn words(output: &str) -> Vec<String> {
+    let lines = output.lines().filter(|line| !line.starts_with("step "));
+    let without_numbers = |word: &str| {
+        let mut masked = word.replace(|c: char| c.is_ascii_digit(), "0");
+        for (from, to) in [
+            ("00", "0"),
+            ("0,0", "0"),
+            ("0.0", "0"),
+            ("0:0", "0"),
+            ("-0", "0"),
+        ] {
+            while masked.contains(from) {
+                masked = masked.replace(from, to);
+            }
+        }
+        masked
+    };
+    lines
+        .map(|line| {
+            let words: Vec<String> = line.split_whitespace().map(without_numbers).collect();
+            words.join(" ")
+        })
+        .collect()
 }
 
 fn excerpt(printed: &str, shown: Option<(usize, usize)>) -> String {
@@ -253,6 +320,18 @@ mod tests {
             .replace("```text\n```", "```text\n1\n…\n9\n```");
         assert_eq!(new, expected);
         assert_eq!(recorded(&new, answer).unwrap(), new);
+    }
+
+    #[test]
+    fn a_check_compares_words_and_not_numbers() {
+        let shown = |output: &str| format!("<!-- run -->\n```sh\nx\n```\n\n```text\n{output}```\n");
+        let old = shown("done in 5:05, 1,234 images, loss -0.25\nstep 1/9  0:01\n");
+        check_outputs(&old, &shown("done in 15:59, 12 images,  loss 1.5\n")).unwrap();
+        let other = shown("ended in 5:05, 12 images, loss 1.5\n");
+        let error = check_outputs(&old, &other).unwrap_err().to_string();
+        assert!(error.contains("ended in"), "{error}");
+        let varies = |text: &str| text.replace("run -->", "run, varies -->");
+        check_outputs(&varies(&old), &varies(&other)).unwrap();
     }
 
     #[test]
