@@ -305,8 +305,11 @@ mod tests {
         assert_eq!(keys.split("README"), None);
     }
 
+    /// The key of a record, and the extensions and sizes of its members.
+    type Keyed = (String, Vec<(String, u64)>);
+
     /// Returns key, extensions and contents of each record.
-    fn records(members: &[(&str, usize)]) -> (Vec<(String, Vec<(String, u64)>)>, LeftOut) {
+    fn records(members: &[(&str, usize)]) -> (Vec<Keyed>, LeftOut) {
         let index = index_of(&tar_of(members));
         assert!(index.truncation.is_none());
         let of = |group: MemberGroup| {
