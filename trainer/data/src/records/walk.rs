@@ -1,7 +1,7 @@
 //! The walk over folders of every command: which entries are files of the user, which are those of other programs,
 //! and which are images. Every entry is returned or counted.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -13,8 +13,8 @@ use crate::records::error::{DataError, Result};
 
 /// Rule for hidden entries.
 pub const HIDDEN: &str = "hidden, or of another program";
-/// Rule for links to folders below the first level.
-const LINK: &str = "link to a folder";
+/// Rule for links to folders that are read already, such as one that contains the link.
+const LINK: &str = "link to a folder that is read already";
 /// Rule for entries that are neither files nor folders.
 const SPECIAL: &str = "neither a file nor a folder";
 /// Rule for images to which an index, or the split of it that is read, gives no text, label or box.
@@ -158,21 +158,34 @@ pub fn entries(folder: &Path) -> Result<Entries> {
     Ok(found)
 }
 
-/// Lists all files of a folder and of the folders below it, except those that links lead to.
+/// Lists all files of a folder and of the folders below it, also of those that links lead to; each folder once.
 ///
 /// # Errors
 /// If a folder cannot be read.
 pub fn files_below(folder: &Path) -> Result<Found> {
     let mut found = Found::default();
-    let mut pending = vec![folder.to_owned()];
-    while let Some(current) = pending.pop() {
-        let here = entries(&current)?;
-        found.files.extend(here.files);
-        merge(&mut found.left_out, here.left_out);
-        for below in here.folders {
-            match below.is_symlink() {
-                true => leave_out(&mut found.left_out, LINK, 1, &below),
-                false => pending.push(below),
+    let mut seen = HashSet::new();
+    // Folders first: a link to one of them adds nothing.
+    let mut links = VecDeque::from([folder.to_owned()]);
+    while let Some(top) = links.pop_front() {
+        let place = fs::canonicalize(&top).map_err(DataError::io(&top))?;
+        let mut pending = vec![(top, place)];
+        while let Some((current, place)) = pending.pop() {
+            if !seen.insert(place.clone()) {
+                leave_out(&mut found.left_out, LINK, 1, &current);
+                continue;
+            }
+            let here = entries(&current)?;
+            found.files.extend(here.files);
+            merge(&mut found.left_out, here.left_out);
+            for below in here.folders {
+                match below.is_symlink() {
+                    true => links.push_back(below),
+                    false => {
+                        let place = place.join(below.file_name().unwrap_or_default());
+                        pending.push((below, place));
+                    }
+                }
             }
         }
     }
@@ -289,9 +302,17 @@ mod tests {
 
         let dir = tempfile::tempdir().unwrap();
         write(dir.path(), &[("a/1.png", PNG)]);
-        std::os::unix::fs::symlink(dir.path(), dir.path().join("a/loop")).unwrap();
+        let link = |to: &Path, name: &str| {
+            std::os::unix::fs::symlink(to, dir.path().join(name)).unwrap();
+        };
+        link(dir.path(), "a/loop");
+        link(&dir.path().join("a"), "again");
+        let other = tempfile::tempdir().unwrap();
+        write(other.path(), &[("b/2.png", PNG)]);
+        link(other.path(), "elsewhere");
         let found = images_below(dir.path()).unwrap();
-        assert_eq!((found.files.len(), found.left_out[LINK].count), (1, 1));
+        assert_eq!((found.files.len(), found.left_out[LINK].count), (2, 2));
+        assert!(found.files[1].ends_with("elsewhere/b/2.png"));
         let name = |bytes: &'static [u8]| shown(Path::new(OsStr::from_bytes(bytes)));
         assert_eq!(name(b"caf\xe9"), "caf\\xe9");
         assert_ne!(name(b"caf\xe9"), name(b"caf\xe8"));
