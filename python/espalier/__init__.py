@@ -7,11 +7,11 @@
 
 try:
     from . import _native
-except ImportError as error:
+except ImportError as _cause:
     raise ImportError(
-        f"the compiled part of espalier cannot be loaded ({error}); from its source, build and install it with "
+        f"the compiled part of espalier cannot be loaded ({_cause}); from its source, build and install it with "
         "`cargo xtask python && pip install target/wheels/espalier-*.whl`"
-    ) from error
+    ) from _cause
 
 from . import geometry, losses, tasks, types
 from ._native import Model, Node, Space, Taxonomy, __version__, open
