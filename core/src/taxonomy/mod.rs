@@ -36,6 +36,7 @@ mod tree;
 pub use attach::{Attachment, Hypernyms, attach};
 pub use lexicon::Lexicon;
 pub use metrics::{HierarchyScores, mean, score};
+pub use nameable::is_synset;
 pub use named::by_head;
 pub use node::{Node, NodeIx};
 pub use ranks::RANKS;

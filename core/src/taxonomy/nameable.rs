@@ -49,8 +49,9 @@ fn is_jargon(node: &Node) -> bool {
     is_synset(&node.id) && JARGON.contains(name)
 }
 
-/// Returns whether an id has WordNet's form: `n` and eight digits.
-fn is_synset(id: &str) -> bool {
+/// Returns whether an id has the form of WordNet's nouns, such as `n02121620`.
+#[must_use]
+pub fn is_synset(id: &str) -> bool {
     let digits = id.strip_prefix('n').unwrap_or_default();
     digits.len() == 8 && digits.bytes().all(|b| b.is_ascii_digit())
 }

@@ -10,7 +10,8 @@ use espalier_checkpoints::model_file::{is_bundle, read_bundle};
 use espalier_core::CoreError;
 use espalier_core::bundle::{Manifest, Part};
 use espalier_core::caption::{
-    CaptionResult, Captioner, Photo, Reading, Receipt, Request, TaughtConcept, TaughtFile,
+    CaptionResult, Captioner, Photo, Reading, Receipt, Request, Standing, TaughtConcept,
+    TaughtFile, standings,
 };
 use espalier_core::taxonomy::{Lexicon, Taxonomy};
 use espalier_io::disk::read as read_file;
@@ -229,23 +230,13 @@ fn named_steps(tree: &Taxonomy, result: &CaptionResult) -> String {
     format!("{guess}{}", words.join(" > "))
 }
 
-/// Returns the number of rungs that the evidence supports. A ladder without probabilities is supported as far as its
-/// rungs describe nodes down to the stop of the path; `None` if none of them does.
+/// Returns the number of rungs that the evidence supports; `None` for captions that describe no nodes.
 fn supported_rungs(result: &CaptionResult) -> Option<usize> {
-    let path = &result.taxonomy.path;
-    let stop = path.iter().position(|step| step.id == result.taxonomy.stop);
-    let carried = &path[..stop.map_or(0, |at| at + 1)];
-    let is_carried = |node: &Option<String>| {
-        let node = node.as_ref();
-        node.is_some_and(|node| carried.iter().any(|step| step.id == *node))
-    };
-    let of_nodes = || {
-        result
-            .ladder
-            .iter()
-            .rposition(|rung| is_carried(&rung.node))
-    };
-    result.said.or_else(|| of_nodes().map(|last| last + 1))
+    let known = standings(&result.ladder, &result.taxonomy);
+    let last = known.iter().rposition(|s| *s == Standing::Known);
+    let has_nodes = result.ladder.iter().any(|rung| rung.node.is_some());
+    let of_nodes = last.filter(|_| has_nodes).map(|last| last + 1);
+    result.said.or(of_nodes)
 }
 
 /// Marks the last step that the evidence supports.

@@ -29,7 +29,7 @@ const PICTURES: &str = "docs/images/tutorials/";
 /// Says that the words that a command prints depend on the processor.
 const VARIES: &str = "varies";
 
-/// What is done with the output of the commands.
+/// How the output of the commands is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outputs {
     /// Written into the tutorial.

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use espalier_io::disk::content;
 use espalier_io::storage::{ShardFile, ShardReader};
 
+use crate::formats::caption_texts;
 use crate::records::fault::{Cause, Fault};
 use crate::records::picture::ByteRange;
 use crate::records::walk::{self, EXTENSIONS, HIDDEN, LeftOut};
@@ -19,9 +20,6 @@ const SPECIAL: &str = "member that is neither a file nor a folder";
 const NO_EXTENSION: &str = "member without an extension";
 /// Rule for earlier members of a name that occurs again.
 const REPEATED: &str = "member of a name that occurs again (the last one is read)";
-
-/// Extensions of captions.
-const CAPTIONS: [&str; 3] = ["txt", "text", "caption"];
 
 /// Extensions of the texts of a record.
 pub(super) const TEXTS: [&str; 5] = ["txt", "text", "caption", "json", "cls"];
@@ -49,7 +47,9 @@ impl MemberGroup {
     /// Returns the caption, if a member of its own has it.
     #[must_use]
     pub fn caption(&self) -> Option<&ByteRange> {
-        CAPTIONS.iter().find_map(|extension| self.get(extension))
+        caption_texts::EXTENSIONS
+            .iter()
+            .find_map(|extension| self.get(extension))
     }
 
     /// Returns whether there is a member with this extension.

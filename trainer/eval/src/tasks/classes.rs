@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use espalier_core::taxonomy::{NodeIx, Taxonomy};
+use espalier_core::taxonomy::{NodeIx, Taxonomy, is_synset};
 use espalier_io::disk::read;
 use espalier_io::exit::usage;
 
@@ -156,10 +156,4 @@ fn by_node_or_name(
         )));
     }
     Ok(classes)
-}
-
-/// Returns whether a label is an id of WordNet's nouns, such as `n02123045`.
-fn is_synset(label: &str) -> bool {
-    let digits = label.strip_prefix('n');
-    digits.is_some_and(|digits| digits.len() == 8 && digits.bytes().all(|b| b.is_ascii_digit()))
 }

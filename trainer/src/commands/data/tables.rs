@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use espalier_core::taxonomy::is_synset;
 use espalier_data::formats::open;
 use espalier_data::tools::audit::AuditReport;
 use espalier_data::tools::prepare::PrepareReport;
@@ -176,7 +177,7 @@ fn add_labels(table: &mut Table, report: &AuditReport) {
     );
     let mut frequent: Vec<(&String, u64)> = labels.counts.iter().map(|(l, &n)| (l, n)).collect();
     frequent.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
-    let known = frequent.iter().any(|(label, _)| is_id(label));
+    let known = frequent.iter().any(|(label, _)| is_synset(label));
     let known = known.then(|| open::taxonomy(Some(Path::new(NAMED_BY)), &[]));
     let known = known.and_then(Result::ok);
     let named = |label: &str| match known.as_ref().and_then(|t| Some(t.name(t.find(label)?))) {
@@ -189,12 +190,6 @@ fn add_labels(table: &mut Table, report: &AuditReport) {
     if let Some((label, count)) = frequent.last().filter(|_| frequent.len() > LISTED_LABELS) {
         table.row(format!("  … {}", named(label)), grouped(*count));
     }
-}
-
-/// Returns whether a label looks like an id of WordNet, such as `n02121620`.
-fn is_id(label: &str) -> bool {
-    let digits = label.strip_prefix('n');
-    digits.is_some_and(|d| d.len() == 8 && d.bytes().all(|b| b.is_ascii_digit()))
 }
 
 /// Adds the sizes of images.

@@ -142,6 +142,7 @@ fn run_named(args: &EvalArgs, embedder: Option<&Embedder<'_>>) -> anyhow::Result
     for task in chosen {
         let dataset = args.options.dataset_name.as_deref();
         let result = run_task(args, embedder, *task, &args.options, &args.data, dataset);
+        // The error of a single task keeps its kind.
         if names.len() == 1 {
             results.done.push(result?);
         } else {

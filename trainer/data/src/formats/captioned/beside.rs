@@ -6,15 +6,13 @@ use std::path::{Path, PathBuf};
 use espalier_io::disk::read;
 
 use super::images::Captioned;
+use crate::formats::caption_texts::EXTENSIONS;
 use crate::records::error::Result;
 use crate::records::walk::{self, NO_IMAGE, is_picture};
 
-/// Extensions of text files beside photos.
-const TEXTS: [&str; 2] = ["txt", "caption"];
-
 /// Returns the text file of a photo among the files of its folder.
 fn text_of(picture: &Path, all: &BTreeSet<PathBuf>) -> Option<PathBuf> {
-    let candidates = TEXTS
+    let candidates = EXTENSIONS
         .iter()
         .map(|extension| picture.with_extension(extension));
     candidates.into_iter().find(|file| all.contains(file))
