@@ -6,57 +6,55 @@ use espalier_core::caption::{
 };
 use espalier_core::taxonomy::Taxonomy;
 
-use crate::messages::narration::{Narration, StopText};
+use crate::messages::narration::{LevelText, Narration};
 use crate::state::dial::Dial;
-use crate::words::{
-    also_sentence, answer_guess, answer_sentence, certainty, how_sure_of, sentence,
-};
+use crate::words::{also_sentence, answer_at, answer_guess, how_sure_of, position};
 
 /// Turns a result into text, with a receipt for the bundle's manifest. `tree` is the taxonomy of
 /// the result.
 #[must_use]
 pub fn narrate(result: &CaptionResult, manifest: &Manifest, tree: Option<&Taxonomy>) -> Narration {
     let path = &result.taxonomy.path;
-    let stop = path.iter().position(|step| step.id == result.taxonomy.stop);
-    let dial = Dial::of(&result.taxonomy, tree);
-    let known = standings(&result.ladder, &result.taxonomy);
-    let levels = dial.path_indices(Some(dial.len())).iter().copied();
-    let stop_texts = levels.enumerate().map(|(level, index)| {
-        let step = &path[index];
-        let level = Some(level);
-        let is_stop = level == dial.evidence();
-        let is_above = Some(index) < stop && !is_stop;
-        // Rungs down to the cut; whether they are known depends on the evidence, not on the cut.
-        let mut cut = result.taxonomy.clone();
-        cut.stop.clone_from(&step.id);
-        let within = standings(&result.ladder, &cut);
-        let hidden = known
-            .iter()
-            .zip(&within)
-            .map(|(known, within)| match is_above {
-                true => *within != Standing::Known,
-                false => *known == Standing::Unlikely && *within != Standing::Known,
-            });
-        StopText {
-            index,
-            stop: step.id.clone(),
-            certainty: certainty(step.p, Some(index) > stop).to_owned(),
-            sentence: sentence(&result.taxonomy, &dial, level.filter(|_| !is_stop)),
-            guess: is_stop.then(|| answer_guess(result, &dial)).flatten(),
-            beyond: known.iter().map(|s| *s != Standing::Known).collect(),
-            hidden: hidden.collect(),
+    let of_tree = Dial::of(&result.taxonomy, tree);
+    let dial = Dial::of_ladder(result).unwrap_or_else(|| of_tree.clone());
+    let stop = of_tree
+        .evidence()
+        .and_then(|level| of_tree.path_index(level));
+    // The step that a position of the dial marks. A rung that names no step leaves the mark where it is.
+    let step = |level: usize| {
+        if !dial.is_of_ladder() {
+            return dial.path_index(level);
         }
+        let named = result.ladder.get(level)?.node.as_ref()?;
+        path.iter().position(|step| step.id == *named)
+    };
+    let levels = (0..dial.len()).map(|level| LevelText {
+        position: position(&dial, level, path, &result.ladder),
+        sentence: answer_at(result, &of_tree, Some(level)),
+        step: step(level).or(stop),
+        hidden: (dial.shows(result, level).iter())
+            .map(|shown| !shown)
+            .collect(),
     });
+    let answer = [
+        Some(answer_at(result, &of_tree, None)),
+        also_sentence(result),
+    ];
+    let standings = standings(&result.ladder, &result.taxonomy);
     let receipt = Receipt::new(result.clone(), manifest);
-    let answer = answer_sentence(result, &dial);
     Narration {
-        sentence: [Some(answer), also_sentence(result)]
-            .into_iter()
-            .flatten()
-            .collect::<Vec<_>>()
-            .join(" "),
-        stop_texts: stop_texts.collect(),
-        stop: dial.evidence(),
+        sentence: answer.into_iter().flatten().collect::<Vec<_>>().join(" "),
+        guess: answer_guess(result, &of_tree),
+        step: stop,
+        hidden: (standings.iter())
+            .map(|standing| *standing == Standing::Unlikely)
+            .collect(),
+        beyond: (standings.iter())
+            .map(|standing| *standing != Standing::Known)
+            .collect(),
+        levels: levels.collect(),
+        evidence: dial.evidence(),
+        named: of_tree.path_indices(Some(of_tree.len())).to_vec(),
         // Cannot fail: the receipt holds plain values only.
         receipt: serde_json::to_string_pretty(&receipt).unwrap_or_default(),
     }
@@ -95,7 +93,8 @@ pub fn place_sentence(place: &Lineage, taxonomy: &TaxonomyResult) -> String {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use espalier_core::caption::PathStep;
+    use espalier_core::caption::{PathStep, Rung, Shown};
+    use espalier_core::statements::Role;
 
     use super::*;
     use crate::sample;
@@ -127,38 +126,88 @@ mod tests {
         Manifest::parse(tiny).unwrap()
     }
 
+    fn sentences(narration: &Narration) -> Vec<&str> {
+        let levels = narration.levels.iter();
+        levels.map(|level| level.sentence.as_str()).collect()
+    }
+
     #[test]
-    fn the_text_of_a_cut_says_less_or_guesses_and_never_denies_what_is_known() {
+    fn the_text_of_a_level_says_less_or_guesses_and_never_denies_what_is_known() {
         let narration = narrate(&result(), &manifest(), None);
-        assert_eq!(narration.stop, Some(0));
-        assert_eq!(narration.sentence, narration.stop_texts[0].sentence);
-        let sentences: Vec<&str> = (narration.stop_texts.iter())
-            .map(|text| text.sentence.as_str())
-            .collect();
+        assert_eq!((narration.evidence, narration.step), (Some(0), Some(1)));
+        assert_eq!(narration.sentence, narration.levels[0].sentence);
         assert_eq!(
-            sentences,
+            narration.guess.as_deref(),
+            Some("It might be a thrush, but I'm not sure enough.")
+        );
+        assert_eq!(
+            sentences(&narration),
             [
                 "Very likely a bird. I can't tell what kind.",
                 "Very likely a bird. My guess: a thrush."
             ]
         );
-        for text in &narration.stop_texts {
-            assert_eq!(text.beyond, [false, true]);
-            assert_eq!(text.hidden, [false, false]);
-        }
+        assert_eq!(narration.beyond, [false, true]);
+        assert_eq!(narration.hidden, [false, false]);
+        assert_eq!(narration.levels[0].hidden, [false, true]);
         let mut sure = result();
         sure.taxonomy.path[2].p = 0.99;
         sure.taxonomy.stop = "thrush".into();
-        let above = &narrate(&sure, &manifest(), None).stop_texts[0];
+        let sure = narrate(&sure, &manifest(), None);
+        assert_eq!((sure.guess, sure.beyond), (None, vec![false, false]));
+        let above = &sure.levels[0];
         assert_eq!(above.sentence, "Shown down to: very likely a bird.");
+        assert_eq!(above.hidden, [false, true]);
         assert_eq!(
-            (above.guess.as_deref(), above.hidden.as_slice()),
-            (None, &[false, true][..])
+            (above.position.as_str(), above.step),
+            ("bird, very likely", Some(1))
         );
-        assert_eq!(above.beyond, [false, false]);
         let receipt = Receipt::parse(&narration.receipt, &manifest()).unwrap();
         assert_eq!(receipt.result, result());
         assert_eq!(receipt.prompts.as_deref(), Some("simple-1"));
+    }
+
+    #[test]
+    fn where_detectors_tell_what_a_photo_shows_every_level_says_it() {
+        let rungs = [
+            ("people", 0.999),
+            ("people eating", 0.8),
+            ("people eating pizza", 0.6),
+        ];
+        let rungs = rungs.map(|(text, p)| Rung {
+            p: Some(p),
+            ..sample::rung(text, None)
+        });
+        // The tree alone could not tell what the photo shows.
+        let unknown = TaxonomyResult {
+            path: steps(&[("entity", 1.0), ("dish", 0.5), ("pizza", 0.4)]),
+            stop: "entity".into(),
+        };
+        let mut result = sample::result(rungs.to_vec(), unknown);
+        result.said = Some(2);
+        result.shows = vec![Shown {
+            text: "people".into(),
+            p: 0.99,
+            role: Role::Subject,
+            node: None,
+        }];
+        let narration = narrate(&result, &manifest(), None);
+        assert_eq!(
+            sentences(&narration),
+            [
+                "People.",
+                "Very likely people eating.",
+                "Very likely people eating. My guess: people eating pizza."
+            ]
+        );
+        assert_eq!((narration.evidence, narration.step), (Some(1), None));
+        assert_eq!(narration.named, [1, 2]);
+        let first = &narration.levels[0];
+        assert_eq!(
+            (first.step, first.position.as_str()),
+            (None, "people, almost certainly")
+        );
+        assert_eq!(first.hidden, [false, true, true]);
     }
 
     #[test]

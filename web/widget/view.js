@@ -82,6 +82,10 @@ export function draw(answer) {
   const placed = make("p", { class: "placed", hidden: true });
   const rungs = result.ladder.map((rung, step) => {
     const row = make("li", { class: "rung", part: "rung" }, make("i", { "aria-hidden": "true" }), rung.text);
+    if (narration.beyond[step]) {
+      row.classList.add("beyond");
+      row.append(make("small", {}, " a guess"));
+    }
     row.style.setProperty("--step", step);
     return row;
   });
@@ -90,7 +94,7 @@ export function draw(answer) {
     return make("li", { "data-id": step.id }, button);
   });
   // Steps that nobody would name, such as "whole", are shown on demand.
-  const named = new Set(narration.cuts.map((cut) => cut.place));
+  const named = new Set(narration.named);
   steps.forEach((step, i) => (step.hidden = !named.has(i)));
   const showAll = () => {
     steps.forEach((step) => (step.hidden = false));
@@ -113,10 +117,11 @@ export function draw(answer) {
   };
   const dial = make("input", {
     type: "range",
-    min: 0,
-    max: Math.max(narration.cuts.length - 1, 0),
+    // One more position, at the left, where the evidence stops above all of them.
+    min: narration.evidence === null ? -1 : 0,
+    max: Math.max(narration.levels.length - 1, 0),
     step: 1,
-    "aria-label": "How far down the taxonomy to go",
+    "aria-label": "From general to specific",
     input: () => answer.setLevel(dial.value),
   });
   const fileInput = make("input", { type: "file", accept: "image/*", class: "unseen", change: () => choose(fileInput.files) });
@@ -152,29 +157,24 @@ export function draw(answer) {
     focus: () => sentence.focus(),
     /** Sets the dial to a level, counted from the general end; without a number, where the evidence stops. */
     setLevel(level) {
-      const isNumber = /^\d+$/.test(level ?? "");
-      const stop = narration.cuts[clamp(isNumber ? Number(level) : (narration.stop ?? 0), narration.cuts.length - 1)];
-      if (!stop) return;
-      const index = stop.place;
-      dial.value = narration.cuts.indexOf(stop);
-      stopAt(index);
-      dial.setAttribute("aria-valuetext", `${path[index].name}, ${stop.sure}`);
-      sentence.textContent = isNumber ? stop.sentence : narration.sentence;
-      guess.textContent = stop.guess ?? "";
-      guess.hidden = !stop.guess;
-      rungs.forEach((row, i) => {
-        row.classList.toggle("beyond", stop.beyond[i]);
-        row.hidden = stop.hidden[i];
-        row.querySelector("small")?.remove();
-        if (stop.beyond[i]) row.append(make("small", {}, " a guess"));
-      });
+      const last = narration.levels.length - 1;
+      const chosen = /^\d+$/.test(level ?? "") && last >= 0 ? clamp(Number(level), last) : null;
+      const shown = narration.levels[chosen] ?? narration;
+      dial.value = chosen ?? narration.evidence ?? -1;
+      dial.setAttribute("aria-valuetext", narration.levels[dial.value]?.position ?? "nothing");
+      sentence.textContent = shown.sentence;
+      guess.textContent = shown.guess ?? "";
+      guess.hidden = !shown.guess;
+      rungs.forEach((row, i) => (row.hidden = shown.hidden[i]));
+      stopAt(shown.step ?? narration.named[0]);
       steps.forEach((step, i) => {
-        step.className = i === index ? "stop" : i > index ? "below" : "";
-        if (i === index) step.setAttribute("aria-current", "step");
+        const isStop = i === shown.step;
+        step.className = isStop ? "stop" : shown.step === null || i > shown.step ? "below" : "";
+        if (isStop) step.setAttribute("aria-current", "step");
         else step.removeAttribute("aria-current");
       });
-      const shown = result.ladder.filter((_, i) => !stop.hidden[i]).map(({ text }) => text);
-      view.words = `${sentence.textContent}${shown.length ? ` From general to specific: ${shown.join("; ")}.` : ""}`;
+      const captions = result.ladder.filter((_, i) => !shown.hidden[i]).map(({ text }) => text);
+      view.words = `${sentence.textContent}${captions.length ? ` From general to specific: ${captions.join("; ")}.` : ""}`;
     },
     /** Marks a node if it is on the path, and shows the sentence about its place. */
     select(place) {

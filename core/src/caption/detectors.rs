@@ -114,6 +114,19 @@ impl Detectors {
     /// `[d_embed] -> [parts]`
     #[must_use]
     pub fn probabilities(&self, point: &[f32]) -> Vec<f64> {
+        let scores = self.scores(point).into_iter();
+        scores.map(|score| 1.0 / (1.0 + (-score).exp())).collect()
+    }
+
+    /// Returns how strongly a photo's point speaks for parts of statements: the sum of their log-odds.
+    pub(super) fn log_odds(&self, point: &[f32], parts: &[PartIx]) -> f64 {
+        let scores = self.scores(point);
+        parts.iter().map(|part| scores[part.index()]).sum()
+    }
+
+    /// Returns the log-odds of each part for a photo's point, in the order of the vocabulary. A part has at least
+    /// those of each part below it.
+    fn scores(&self, point: &[f32]) -> Vec<f64> {
         let direction = direction(point);
         let rows = self.weights.chunks(self.width.max(1)).zip(&self.bias);
         let score = |(row, bias): (&[f32], &f32)| {
@@ -121,13 +134,13 @@ impl Detectors {
             let sum: f64 = products.map(|(w, x)| f64::from(*w) * f64::from(*x)).sum();
             sum + f64::from(*bias)
         };
-        let mut p: Vec<f64> = rows.map(|row| 1.0 / (1.0 + (-score(row)).exp())).collect();
+        let mut scores: Vec<f64> = rows.map(score).collect();
         for ix in self.vocabulary.indices() {
             for above in self.vocabulary.ancestors(ix) {
-                p[above.index()] = p[above.index()].max(p[ix.index()]);
+                scores[above.index()] = scores[above.index()].max(scores[ix.index()]);
             }
         }
-        p
+        scores
     }
 
     /// Returns the parts that probabilities carry, most certain first: none excludes a more certain one.

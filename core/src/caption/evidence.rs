@@ -103,7 +103,8 @@ impl Evidence {
         }
         Some(format!(
             "expected evidence with 1 to {INPUTS} finite weights, the first above 0, and deviations \
-             above 0, found {self:?}"
+             above 0, found {} weights",
+            self.weights.len()
         ))
     }
 }

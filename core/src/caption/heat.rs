@@ -9,9 +9,11 @@ use image::{Rgb, RgbImage};
 use serde::{Deserialize, Serialize};
 
 use super::captioner::Captioner;
+use super::index::CaptionEntry;
 use super::path::Classifier;
 use crate::error::Result;
 use crate::geometry::Space;
+use crate::statements::PartIx;
 use crate::taxonomy::NodeIx;
 
 /// Rows and columns of the cells that are painted over.
@@ -41,6 +43,8 @@ pub enum Claim {
     Node(NodeIx),
     /// That a text with this point describes it.
     Text(Vec<f32>),
+    /// That a statement with these parts describes it, about something at or below a node if there is one.
+    Statement(Option<NodeIx>, Vec<PartIx>),
 }
 
 /// How much each place of a photo contributes to an answer.
@@ -58,8 +62,15 @@ pub struct HeatMap {
 }
 
 impl HeatMap {
+    /// Returns the map of what `evidence` says of points.
+    fn of(places: &Places, evidence: impl Fn(&[f32]) -> f64) -> Self {
+        let whole = evidence(&places.whole);
+        let falls = places.without.iter().map(|point| whole - evidence(point));
+        Self::of_falls(places, &falls.collect::<Vec<f64>>())
+    }
+
     /// Returns a map in which places are as hot as `falls`, and cold where those are negative.
-    fn of(places: &Places, falls: &[f64]) -> Self {
+    fn of_falls(places: &Places, falls: &[f64]) -> Self {
         let top = falls.iter().copied().fold(0.0, f64::max);
         let value = |fall: &f64| match top > 0.0 {
             true => (fall.max(0.0) / top) as f32,
@@ -132,7 +143,7 @@ fn log_sum_exp(values: impl Iterator<Item = f64> + Clone) -> f64 {
 impl Classifier {
     /// Returns how strongly a photo speaks for a claim, in log-odds of the labels' shares: the
     /// labels that agree against all others. A text is one more label. If every label agrees, it is
-    /// the logarithm of their unnormalised shares.
+    /// the logarithm of their unnormalised shares. Of a statement, only its node counts.
     #[must_use]
     pub fn log_odds(&self, space: &Space, image: &[f32], claim: &Claim) -> f64 {
         let scale = self.calibration().scale;
@@ -140,7 +151,8 @@ impl Classifier {
         let scaled = logits.iter().map(|logit| scale * logit);
         let (agreeing, others) = match claim {
             Claim::Text(point) => (scale * space.logit(point, image), log_sum_exp(scaled)),
-            Claim::Node(node) => {
+            Claim::Statement(None, _) => return 0.0,
+            Claim::Node(node) | Claim::Statement(Some(node), _) => {
                 let below = self.taxonomy().labelled_below(*node);
                 let labels = self.taxonomy().labelled().iter();
                 let agrees = |label: &NodeIx| below.binary_search(label).is_ok();
@@ -157,15 +169,6 @@ impl Classifier {
         } else {
             agreeing - others
         }
-    }
-
-    /// Computes the heat map of a claim.
-    #[must_use]
-    pub fn heat(&self, space: &Space, places: &Places, claim: &Claim) -> HeatMap {
-        let whole = self.log_odds(space, &places.whole, claim);
-        let fall = |point: &Vec<f32>| whole - self.log_odds(space, point, claim);
-        let falls: Vec<f64> = places.without.iter().map(fall).collect();
-        HeatMap::of(places, &falls)
     }
 }
 
@@ -212,17 +215,50 @@ impl Captioner {
         })
     }
 
-    /// Returns what a caption of the index claims: its node, or its text if it describes more than
-    /// a node. `None` for a text that is not in the index.
+    /// Computes the heat map of a claim.
+    #[must_use]
+    pub fn heat(&self, places: &Places, claim: &Claim) -> HeatMap {
+        HeatMap::of(places, |point| {
+            let of_labels = self.classifier().log_odds(self.space(), point, claim);
+            match (claim, self.detectors()) {
+                (Claim::Statement(_, parts), Some(detectors)) => {
+                    of_labels + detectors.log_odds(point, parts)
+                }
+                _ => of_labels,
+            }
+        })
+    }
+
+    /// Returns what a caption claims: the node that it names, the parts of statements in it, or the text of the
+    /// index. `None` for a text of which the model knows none of these.
     #[must_use]
     pub fn claim(&self, caption: &str) -> Option<Claim> {
         let entries = self.index().entries();
-        let index = entries.iter().position(|entry| entry.text == caption)?;
-        let node = entries[index].node.as_deref();
-        let node = node.filter(|_| entries[index].detail == 0);
-        let node = node.and_then(|id| self.classifier().taxonomy().find(id));
-        let point = || self.index().point(index).to_vec();
-        Some(node.map_or_else(|| Claim::Text(point()), Claim::Node))
+        let known = entries.iter().position(|entry| entry.text == caption);
+        let node = |entry: &CaptionEntry| {
+            let id = entry.node.as_deref().filter(|_| entry.detail == 0)?;
+            self.classifier().taxonomy().find(id)
+        };
+        if let Some(node) = known.and_then(|index| node(&entries[index])) {
+            return Some(Claim::Node(node));
+        }
+        // "A barn on grass" is about a barn.
+        let opens = |entry: &&CaptionEntry| {
+            let rest = caption.strip_prefix(&entry.text);
+            rest.is_some_and(|rest| rest.starts_with(' '))
+        };
+        let subject = entries.iter().filter(opens);
+        let subject = subject.max_by_key(|entry| entry.text.len()).and_then(node);
+        let mut parts = self.detectors().map_or_else(Vec::new, |detectors| {
+            let mentions = detectors.vocabulary().mentions(caption);
+            mentions.all().iter().map(|mention| mention.part).collect()
+        });
+        parts.sort_unstable();
+        parts.dedup();
+        if !parts.is_empty() {
+            return Some(Claim::Statement(subject, parts));
+        }
+        known.map(|index| Claim::Text(self.index().point(index).to_vec()))
     }
 }
 
@@ -268,7 +304,10 @@ mod tests {
     #[test]
     fn the_place_that_an_answer_rests_on_is_hot() {
         let (classifier, space) = classifier();
-        let heat = |claim: &Claim| classifier.heat(&space, &places(), claim).values;
+        let heat = |claim: &Claim| {
+            let evidence = |point: &[f32]| classifier.log_odds(&space, point, claim);
+            HeatMap::of(&places(), evidence).values
+        };
         let node = |id: &str| Claim::Node(classifier.node(id).unwrap());
         for claim in [node("c"), node("a"), Claim::Text(vec![0.9, 0.1, 0.0])] {
             let heat = heat(&claim);

@@ -188,6 +188,12 @@ impl ImageKernels {
         feature
     }
 
+    /// Computes the features of images before the projection; see [`pooled`](Self::pooled).
+    #[must_use]
+    pub fn pooled_all(&self, images: &[RgbImage]) -> Vec<Vec<f32>> {
+        map(images, |image| self.pooled(image))
+    }
+
     /// Computes the feature before the projection. Encoders of inverted residuals accept an image
     /// of any size.
     ///

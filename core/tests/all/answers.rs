@@ -130,9 +130,7 @@ impl Model {
         let places = pollster::block_on(captioner.places(photo, |_, _| ())).unwrap();
         let heat = |caption: &str| {
             let claim = captioner.claim(caption).unwrap();
-            let map = captioner
-                .classifier()
-                .heat(captioner.space(), &places, &claim);
+            let map = captioner.heat(&places, &claim);
             let hottest = map.values.iter().position(|value| *value == 1.0);
             json!([
                 map.rows,

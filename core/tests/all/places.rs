@@ -17,7 +17,7 @@ fn every_place_of_a_photo_has_its_heat() {
         let mut reported = (0, 0);
         let places = captioner.places(&photo, |done, all| reported = (done, all));
         let places = pollster::block_on(places).unwrap();
-        let map = classifier.heat(space, &places, &Claim::Node(node));
+        let map = captioner.heat(&places, &Claim::Node(node));
         let count = map.rows * map.columns;
         assert!(count > 4 && map.values.len() == count, "{map:?}");
         assert!(map.values.iter().all(|value| (0.0..=1.0).contains(value)));
@@ -40,7 +40,7 @@ fn a_device_gives_the_heat_of_the_kernels() {
         let classifier = captioner.classifier();
         let node = classifier.taxonomy().labelled()[0];
         let places = pollster::block_on(captioner.places(&photo, |_, _| ())).unwrap();
-        classifier.heat(captioner.space(), &places, &Claim::Node(node))
+        captioner.heat(&places, &Claim::Node(node))
     });
     assert_eq!(
         (kernels.rows, kernels.columns),

@@ -182,6 +182,12 @@ fn images_can_be_held_at_one_radius() {
     };
     let (free, held) = (spread("false"), spread("true"));
     assert!(held < 1.001 && free > 1.01, "found {free} and {held}");
+
+    // On the sphere all radii are equal anyway, and a checkpoint that says so could not be read.
+    let equal = ["model.equal_image_radii=true"];
+    let (code, said) = fit(&dir.path().join("sphere"), &file, MethodName::Clip, &equal);
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("equal_image_radii must be false"), "{said}");
 }
 
 #[test]

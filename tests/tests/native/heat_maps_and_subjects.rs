@@ -27,8 +27,7 @@ fn heat(captioner: &Captioner, photo: &RgbImage, node: &str) -> (HeatMap, u64) {
     let mut reported = 0;
     let places = pollster::block_on(captioner.places(photo, |done, _| reported = done)).unwrap();
     let claim = Claim::Node(captioner.classifier().node(node).unwrap());
-    let (classifier, space) = (captioner.classifier(), captioner.space());
-    (classifier.heat(space, &places, &claim), reported)
+    (captioner.heat(&places, &claim), reported)
 }
 
 #[test]
@@ -43,6 +42,27 @@ fn the_heat_of_a_cat_lies_on_the_cat_and_is_the_same_on_kernels_and_backend() {
     let (other, _) = heat(&backend, &photo, CAT);
     for (a, b) in map.values.iter().zip(&other.values) {
         assert!((a - b).abs() < 1e-2, "{a} and {b}");
+    }
+}
+
+/// Returns a photo with people in canoes in its lower right quarter and grey elsewhere.
+fn canoes_in_the_corner() -> RgbImage {
+    let mut canvas = RgbImage::from_pixel(400, 400, Rgb([127; 3]));
+    let canoes = resize(&photo("canoes"), 180, 180, FilterType::Triangle);
+    replace(&mut canvas, &canoes, 200, 200);
+    canvas
+}
+
+#[test]
+fn the_heat_of_a_statement_lies_on_what_it_tells() {
+    let captioner = captioner(&shipped(), &Engine::Kernels);
+    let photo = canoes_in_the_corner();
+    let places = pollster::block_on(captioner.places(&photo, |_, _| ())).unwrap();
+    for caption in ["people", "people in a boat"] {
+        let claim = captioner.claim(caption).unwrap();
+        let map = captioner.heat(&places, &claim);
+        let inside = map.share_inside([0.5, 0.5, 1.0, 1.0]).unwrap();
+        assert!(inside > 0.5, "{caption}: {inside} of a quarter");
     }
 }
 
@@ -69,6 +89,16 @@ fn a_caption_claims_its_node_and_a_longer_one_its_text() {
         Some(Claim::Node(node.unwrap()))
     );
     assert_eq!(captioner.claim("no caption of this model"), None);
+    let Some(Claim::Statement(None, parts)) = captioner.claim("people rowing a boat") else {
+        panic!("{:?}", captioner.claim("people rowing a boat"));
+    };
+    assert!(parts.len() > 1, "{parts:?}");
+    let cat = captioner.classifier().node(CAT).unwrap();
+    let on_grass = captioner.claim("a cat on grass");
+    assert!(
+        matches!(on_grass, Some(Claim::Statement(Some(node), _)) if node == cat),
+        "{on_grass:?}"
+    );
     if let Some(longer) = entries.iter().find(|e| e.detail > 0) {
         assert!(matches!(
             captioner.claim(&longer.text),

@@ -287,8 +287,22 @@ fn its_projection_learns_alone_and_it_teaches_a_small_encoder() {
         "6",
         "--lock-image",
     ];
-    let locked = ["train.lock_text_layers=true", "train.lock_projection=true"];
-    fit(&logs, "projection", &[&init[..], &locked].concat());
+    let cache = folder.path().join("features");
+    let locked = [
+        "--feature-cache",
+        cache.to_str().unwrap(),
+        "train.lock_text_layers=true",
+        "train.lock_projection=true",
+    ];
+    // The second run finds the features of texts that the first one has kept.
+    for name in ["before", "projection"] {
+        fit(&logs, name, &[&init[..], &locked].concat());
+        assert_eq!(fs::read_dir(cache.join("texts")).unwrap().count(), 1);
+    }
+    assert_eq!(
+        weights(&logs.join("before")),
+        weights(&logs.join("projection"))
+    );
     let (before, after) = (weights(&sentences), weights(&logs.join("projection")));
     for (name, tensor) in &before.tensors {
         let same = after.tensors.get(name) == Some(tensor);

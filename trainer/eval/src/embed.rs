@@ -25,9 +25,16 @@ const CLASSES: usize = 512;
 /// When the data cannot be read back from the device.
 pub fn rows(t: Tensor<2>) -> anyhow::Result<Vec<Vec<f32>>> {
     let [_, width] = t.dims();
+    Ok(values(t)?.chunks(width).map(<[f32]>::to_vec).collect())
+}
+
+/// Returns the values of a matrix on the host, row by row.
+///
+/// # Errors
+/// As [`rows`].
+pub fn values(t: Tensor<2>) -> anyhow::Result<Vec<f32>> {
     let data = t.into_data().convert::<f32>().try_into_vec::<f32>();
-    let data = data.map_err(|e| anyhow::anyhow!("reading embeddings: {e:?}"))?;
-    Ok(data.chunks(width).map(<[f32]>::to_vec).collect())
+    data.map_err(|e| anyhow::anyhow!("reading embeddings: {e:?}"))
 }
 
 /// Returns the projected features of texts, before the lift.

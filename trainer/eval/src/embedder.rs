@@ -20,6 +20,7 @@ use espalier_io::ranks::{Collective, share};
 use super::cache::{self, Cache};
 use super::embedded::{Embedded, EmbeddedFiles, ImageMetadata, View};
 use super::{Points, embed, encoder_identity, shared};
+use crate::PooledEncoder;
 use crate::tensors::picture_tensor;
 
 /// Options for reading images.
@@ -35,25 +36,6 @@ pub struct Reading {
     pub change: Option<Corruption>,
     /// Cached embeddings of former runs.
     pub cache: Cache,
-}
-
-/// Kind of output computed for an image.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    /// Its point in the embedding space.
-    Point,
-    /// Its pooled feature, before the projection.
-    Pooled,
-}
-
-impl Kind {
-    /// Returns the prefix of the cache keys.
-    fn prefix(self) -> &'static str {
-        match self {
-            Self::Point => "pictures",
-            Self::Pooled => "pooled",
-        }
-    }
 }
 
 /// Stops the work of an embedder with its error, for example after a request of the user.
@@ -263,7 +245,7 @@ impl<'a> Embedder<'a> {
     ) -> anyhow::Result<Rc<Embedded>> {
         let stamp = cache::stamp(paths);
         let fingerprint = data.fingerprint();
-        self.pictures(data, &[&stamp, &fingerprint], view.into(), Kind::Point)
+        self.pictures(data, &[&stamp, &fingerprint], view.into())
     }
 
     /// Returns the classifier's logits of every readable image of a dataset that is stored in
@@ -285,7 +267,7 @@ impl<'a> Embedder<'a> {
         };
         let stamp = cache::stamp(paths);
         let fingerprint = data.fingerprint();
-        let pooled = self.pictures(data, &[&stamp, &fingerprint], view.into(), Kind::Pooled)?;
+        let pooled = self.pooled(data, &[&stamp, &fingerprint], view.into())?;
         self.map_rows(&pooled.points, |features| classifier.forward(features))
     }
 
@@ -319,7 +301,7 @@ impl<'a> Embedder<'a> {
         let list: Vec<String> = items.iter().map(|i| format!("{i:?}")).collect();
         let list = cache::key(list.iter().map(String::as_str));
         let data = Arc::new(files::table("listed pictures".into(), items));
-        let found = self.pictures(data, &[&stamp, &list], view.into(), Kind::Point)?;
+        let found = self.pictures(data, &[&stamp, &list], view.into())?;
         let mut row_of = vec![None; count];
         for (row, key) in found.about.keys.iter().enumerate() {
             let file = key.parse::<usize>().ok();
@@ -330,27 +312,42 @@ impl<'a> Embedder<'a> {
         Ok(EmbeddedFiles { found, row_of })
     }
 
+    /// Returns the points of the readable images of a dataset.
     fn pictures(
         &self,
         data: Arc<dyn Dataset>,
         stamps: &[&str],
         view: View,
-        kind: Kind,
     ) -> anyhow::Result<Rc<Embedded>> {
-        let change = self.reading.change;
-        let preprocess = self.preprocess(view.resize);
-        let settings = format!("{preprocess:?} {} {change:?}", view.double_norm);
-        let model = match kind {
-            Kind::Point => self.model.sha256.as_str(),
-            Kind::Pooled => self.image_encoder()?,
-        };
-        let parts = [&[kind.prefix(), model, &settings], stamps].concat();
-        let key = cache::key(parts.iter().copied());
+        let (key, _) = self.key_of(&["pictures", &self.model.sha256], stamps, view);
+        if let Some(found) = self.pictures.borrow().get(&key) {
+            return Ok(Rc::clone(found));
+        }
+        let pooled = self.pooled(data, stamps, view)?;
+        let encoder = &self.model.encoder;
+        let lift = |features| encoder.lift.image(encoder.image.project(features));
+        let found = Rc::new(Embedded {
+            points: self.map_rows(&pooled.points, lift)?,
+            about: pooled.about.clone(),
+        });
+        self.pictures.borrow_mut().insert(key, Rc::clone(&found));
+        Ok(found)
+    }
+
+    /// Returns the features of the readable images of a dataset before the projection. In the cache they serve all
+    /// models with the same image encoder.
+    fn pooled(
+        &self,
+        data: Arc<dyn Dataset>,
+        stamps: &[&str],
+        view: View,
+    ) -> anyhow::Result<Rc<Embedded>> {
+        let (key, settings) = self.key_of(&["pooled", self.image_encoder()?], stamps, view);
         if let Some(found) = self.pictures.borrow().get(&key) {
             return Ok(Rc::clone(found));
         }
         let fingerprint = data.fingerprint();
-        let same = [&parts[..3], &[fingerprint.as_str()]].concat();
+        let same = ["pooled", self.image_encoder()?, &settings, &fingerprint];
         shared::check_same(&*self.ranks, &same)?;
         let cached = self.cached(&key, |points, notes| {
             let about: ImageMetadata = serde_json::from_str(&notes).ok()?;
@@ -362,20 +359,15 @@ impl<'a> Embedder<'a> {
                 found
             }
             None => {
-                if kind == Kind::Point && self.shares_pooled() {
-                    let pooled = self.pictures(data, stamps, view, Kind::Pooled)?;
-                    self.lift_pooled(&pooled)?
-                } else {
-                    let data = match change {
-                        Some(change) => change.wrap(data),
-                        None => data,
-                    };
-                    let found = self.embed(data, view, kind)?;
-                    self.check_broken(&found.about.counts)?;
-                    let notes = serde_json::to_string(&found.about)?;
-                    self.keep(&key, &found.points, &notes)?;
-                    found
-                }
+                let data = match self.reading.change {
+                    Some(change) => change.wrap(data),
+                    None => data,
+                };
+                let found = self.encode(data, view)?;
+                self.check_broken(&found.about.counts)?;
+                let notes = serde_json::to_string(&found.about)?;
+                self.keep(&key, &found.points, &notes)?;
+                found
             }
         };
         let found = Rc::new(found);
@@ -383,12 +375,13 @@ impl<'a> Embedder<'a> {
         Ok(found)
     }
 
-    /// Returns whether embeddings are computed from pooled features: the classifier needs these too, and in the
-    /// cache they serve all models with the same image encoder. All ranks do the same, though not all may
-    /// have a cache.
-    fn shares_pooled(&self) -> bool {
-        let is_useful = self.classifier.is_some() || self.reading.cache.is_on();
-        self.ranks.any(is_useful)
+    /// Returns the key of what a model computes for images, and the settings that it depends on.
+    fn key_of(&self, of: &[&str], stamps: &[&str], view: View) -> (String, String) {
+        let preprocess = self.preprocess(view.resize);
+        let change = self.reading.change;
+        let settings = format!("{preprocess:?} {} {change:?}", view.double_norm);
+        let parts = [of, &[&*settings], stamps].concat();
+        (cache::key(parts.iter().copied()), settings)
     }
 
     /// Fails when there are more broken records than allowed; applies to cached results too.
@@ -401,17 +394,7 @@ impl<'a> Embedder<'a> {
         Ok(())
     }
 
-    /// Returns the points of pooled features.
-    fn lift_pooled(&self, pooled: &Embedded) -> anyhow::Result<Embedded> {
-        let encoder = &self.model.encoder;
-        let lift = |features| encoder.lift.image(encoder.image.project(features));
-        Ok(Embedded {
-            points: self.map_rows(&pooled.points, lift)?,
-            about: pooled.about.clone(),
-        })
-    }
-
-    fn embed(&self, data: Arc<dyn Dataset>, view: View, kind: Kind) -> anyhow::Result<Embedded> {
+    fn encode(&self, data: Arc<dyn Dataset>, view: View) -> anyhow::Result<Embedded> {
         let preprocess = self.preprocess(view.resize);
         let records = usize::try_from(data.records()).unwrap_or(usize::MAX);
         let (from, count) = share(records, self.ranks.rank(), self.ranks.world());
@@ -421,18 +404,19 @@ impl<'a> Embedder<'a> {
             ..
         } = self.reading;
         let mut set = EvalSet::new(data, preprocess, batch_size, workers)?.part(from, count);
+        let image = &self.model.encoder.image;
+        let encoder = PooledEncoder::new(image, &self.model.card.config, self.device)?;
         let (mut rows, mut about) = (Vec::new(), ImageMetadata::default());
         for batch in set.by_ref() {
             (self.check)()?;
-            let mut pictures = picture_tensor(&batch.images, self.device);
-            if view.double_norm {
-                pictures = pictures * 2.0 - 1.0;
-            }
-            let encoder = &self.model.encoder;
-            rows.extend(embed::rows(match kind {
-                Kind::Point => encoder.embed_image(pictures),
-                Kind::Pooled => encoder.image.pooled(pictures),
-            })?);
+            let values = match view.double_norm {
+                true => {
+                    let pictures = picture_tensor(&batch.images, self.device) * 2.0 - 1.0;
+                    embed::values(image.pooled(pictures))?
+                }
+                false => encoder.encode(&batch.images)?,
+            };
+            rows.extend(values.chunks(encoder.width()).map(<[f32]>::to_vec));
             about.keys.extend(batch.keys);
             about.captions.extend(batch.captions);
             about.more_captions.extend(batch.more_captions);

@@ -29,6 +29,7 @@ pub mod metrics;
 pub mod options;
 pub mod ordering;
 pub mod points;
+pub mod pooled_encoder;
 pub mod prompts;
 pub mod protocols;
 pub mod published;
@@ -47,5 +48,6 @@ pub mod zero_shot;
 
 pub use options::Options;
 pub use points::Points;
+pub use pooled_encoder::PooledEncoder;
 pub use record::Record;
 pub use task::Task;

@@ -137,7 +137,8 @@ fn standards(scaled: &Classifier, space: &Space, pictures: &[Picture<'_>]) -> Op
         weights: Vec::new(),
         stop_weights: None,
         best: spread(all.iter().map(|seen| seen.best))?,
-        radius: spread(all.iter().map(|seen| seen.radius))?,
+        // Photos of one radius differ by rounding only, which is no evidence.
+        radius: spread(all.iter().map(|seen| seen.radius)).unwrap_or([all[0].radius, 1.0]),
     })
 }
 
@@ -216,11 +217,11 @@ fn held_out(
     Ok(found)
 }
 
-/// Returns the mean and standard deviation; `None` if the values do not differ.
+/// Returns the mean and standard deviation; `None` if the values do not differ by more than rounding.
 fn spread(values: impl Iterator<Item = f64> + Clone) -> Option<[f64; 2]> {
     let mean_of = mean(values.clone());
     let deviation = mean(values.map(|v| (v - mean_of).powi(2))).sqrt();
-    (deviation > 1e-9).then_some([mean_of, deviation])
+    (deviation > 1e-5 * mean_of.abs()).then_some([mean_of, deviation])
 }
 
 /// Returns the result of two-fold cross-fitting: each half of the photos is evaluated with the

@@ -30,7 +30,7 @@ pub fn open(path: &Path, device: &Device) -> anyhow::Result<Model> {
     Ok(model)
 }
 
-/// Warns if the contrast of a run ended where an untrained model has it. `path` is the run's folder, or a
+/// Warns if the contrast of a run ended at the value of an untrained model or above. `path` is the run's folder, or a
 /// checkpoint in it.
 #[must_use]
 pub fn warning_at_chance(card: &ModelCard, path: &Path) -> Option<String> {

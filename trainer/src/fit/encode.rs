@@ -1,34 +1,31 @@
 //! The frozen image encoder that computes features, and the cached features of a run.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::thread;
 
-use anyhow::Context;
 use burn::module::Module;
 use burn::tensor::Device;
 use espalier_checkpoints::model_file::{self, ModelCard};
 use espalier_core::input::Preprocess;
-use espalier_core::model::{DualConfig, DualEncoder, ImageEncoder};
+use espalier_core::model::{DualConfig, DualEncoder};
 use espalier_data::Needs;
 use espalier_data::batches::feature_rows::FeatureRows;
 use espalier_data::features::{
     Encoder, PrecomputeSettings, PrecomputedFeatures, ViewSpec, precompute, precompute_outliers,
 };
 use espalier_data::{BatchSpec, Pictures};
-use espalier_eval::encoder_identity;
-use espalier_eval::tensors::picture_tensor;
+use espalier_eval::{PooledEncoder, encoder_identity};
 use espalier_io::disk::cache::cache_folder;
+use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::plan::Run;
 
-/// An image encoder without its projection, in evaluation mode.
-pub(super) struct LockedEncoder {
-    image: ImageEncoder,
-    device: Device,
-    threads: usize,
-    width: usize,
+/// The frozen image encoder of a run.
+struct LockedEncoder {
+    image: PooledEncoder,
+    /// Threads that share a batch.
+    pool: ThreadPool,
     identity: String,
 }
 
@@ -41,20 +38,17 @@ impl LockedEncoder {
         threads: usize,
     ) -> anyhow::Result<Self> {
         let image = model.image.valid();
-        let [width, _] = image.visual_proj.weight.dims();
         Ok(Self {
             identity: encoder_identity::of(&image, config)?,
-            image,
-            device: device.clone(),
-            threads: threads.max(1),
-            width,
+            image: PooledEncoder::new(&image, config, device)?,
+            pool: ThreadPoolBuilder::new().num_threads(threads).build()?,
         })
     }
 }
 
 impl Encoder for LockedEncoder {
     fn width(&self) -> usize {
-        self.width
+        self.image.width()
     }
 
     fn identity(&self) -> &str {
@@ -62,32 +56,7 @@ impl Encoder for LockedEncoder {
     }
 
     fn encode(&self, pictures: &Pictures) -> anyhow::Result<Vec<f32>> {
-        let all = picture_tensor(pictures, &self.device);
-        let start = |thread: usize| pictures.count * thread / self.threads;
-        let encode_share = |thread: usize| -> anyhow::Result<Vec<f32>> {
-            let (from, to) = (start(thread), start(thread + 1));
-            if from == to {
-                return Ok(Vec::new());
-            }
-            let pooled = self.image.pooled(all.clone().narrow(0, from, to - from));
-            let data = pooled.into_data().convert::<f32>().try_into_vec::<f32>();
-            data.map_err(|e| anyhow::anyhow!("features cannot be read back: {e:?}"))
-        };
-        if self.threads == 1 {
-            return encode_share(0);
-        }
-        thread::scope(|scope| {
-            let encode_share = &encode_share;
-            let running: Vec<_> = (0..self.threads)
-                .map(|thread| scope.spawn(move || encode_share(thread)))
-                .collect();
-            let mut values = Vec::with_capacity(pictures.count * self.width);
-            for thread in running {
-                let part = thread.join().ok().context("the image encoder failed")?;
-                values.extend(part?);
-            }
-            Ok(values)
-        })
+        self.pool.install(|| self.image.encode(pictures))
     }
 }
 
@@ -137,6 +106,12 @@ fn summary(train: &PrecomputedFeatures, views: usize, folder: &Path) -> String {
 }
 
 impl Run {
+    /// Returns the folder of cached features.
+    pub(super) fn feature_folder(&self) -> PathBuf {
+        let chosen = self.config.train.feature_cache.clone();
+        chosen.unwrap_or_else(|| cache_folder("features"))
+    }
+
     /// Returns whether the run caches features; logs the reason if a locked encoder has to compute
     /// them at every step.
     fn caches_features(
@@ -183,7 +158,7 @@ impl Run {
         pass: &FeaturePass<'_>,
         log: &mut dyn FnMut(&str) -> anyhow::Result<()>,
     ) -> anyhow::Result<Option<RunFeatures>> {
-        let (t, d) = (&self.config.train, &self.config.dataset);
+        let d = &self.config.dataset;
         let (spec, max_records) = (pass.spec, pass.max_records);
         if !self.caches_features(log)? {
             return Ok(None);
@@ -191,10 +166,7 @@ impl Run {
         let threads = self.micro_batching().threads;
         let encoder = LockedEncoder::new(model, &card.config, &self.device, threads)?;
         let imported = card.origin.as_ref().map(|origin| origin.preprocess);
-        let folder = t
-            .feature_cache
-            .clone()
-            .unwrap_or_else(|| cache_folder("features"));
+        let folder = self.feature_folder();
         let settings = |views: u32, max_records: Option<u64>| PrecomputeSettings {
             encoder: &encoder,
             views: ViewSpec {

@@ -3,12 +3,15 @@
 use std::path::PathBuf;
 use std::rc::Rc;
 
+use burn::module::Module;
 use burn::optim::ModuleOptimizer;
 use burn::tensor::Device;
 use espalier_core::input::{RandomCrop, TokenBatch, Tokenizer};
 use espalier_core::model::{DualConfig, DualEncoder, TextEncoder};
 use espalier_data::BatchSpec;
+use espalier_data::features::TextStore;
 use espalier_data::records::boxes::default_min_box_px;
+use espalier_eval::encoder_identity;
 use espalier_io::ranks::Collective;
 
 use super::method::Method;
@@ -176,6 +179,16 @@ impl Run {
         }
     }
 
+    /// Returns the file that keeps the features of texts, where the run keeps them; one process writes what all of
+    /// them compute.
+    fn text_store(&self, model: &DualEncoder) -> anyhow::Result<Option<TextStore>> {
+        if !self.config.train.keep_features || !self.ranks.is_root() {
+            return Ok(None);
+        }
+        let identity = encoder_identity::of_text_layers(&model.text.valid(), &self.architecture())?;
+        Ok(Some(TextStore::new(&self.feature_folder(), &identity)))
+    }
+
     /// Returns what the run takes from text encoders that it does not train.
     fn frozen_texts(
         &self,
@@ -184,8 +197,20 @@ impl Run {
     ) -> anyhow::Result<FrozenTexts> {
         let trainable = self.trainable();
         let device = (&self.device, self.micro_batching().threads);
-        let layers = (trainable.text && !trainable.text_layers)
-            .then(|| TextFeatures::before_projection(&model.text, device.0, device.1));
+        let is_locked = trainable.text && !trainable.text_layers;
+        let layers = match is_locked {
+            true => {
+                let store = self.text_store(model)?;
+                let (on, threads) = device;
+                Some(TextFeatures::before_projection(
+                    &model.text,
+                    on,
+                    threads,
+                    store,
+                ))
+            }
+            false => None,
+        };
         let student = (tokenizer, self.architecture().d_embed);
         let teacher = self.config.model.text_teacher.as_ref();
         let teacher = teacher

@@ -87,6 +87,7 @@ impl Run {
     pub fn train(&self, stop: &AtomicBool) -> anyhow::Result<FitOutcome> {
         let data = Arc::clone(&self.source.data);
         let architecture = self.architecture();
+        architecture.validate()?;
         let tokenizer = Arc::new(
             architecture
                 .text
@@ -270,6 +271,7 @@ impl Run {
     pub fn dry_run(&self) -> anyhow::Result<(StepReport, f64, u64, u64)> {
         let data = Arc::clone(&self.source.data);
         let architecture = self.architecture();
+        architecture.validate()?;
         let tokenizer = Arc::new(
             architecture
                 .text

@@ -213,6 +213,10 @@ impl<'a> StepEncoders<'a> {
     /// `[n]` texts `-> [n, d_embed]`
     pub fn frozen_texts(&self, encoder: &TextEncoder, tokens: &Tokens) -> Tensor<2> {
         let tokens = tokens.clone().inner();
+        // Layers that are not trained are those of the encoder that the run started from.
+        if let Some(layers) = self.text_layers {
+            return encoder.project(layers.of(&tokens));
+        }
         let features = self.on_micro_batches(&self.forks, |micro_batch, _| {
             let (from, count) = micro_batch.rows(tokens.rows());
             let rows = (count > 0).then(|| tokens.narrow(from, count))?;

@@ -22,7 +22,7 @@ pub(super) fn table(folder: &Path) -> Option<String> {
     RunMetrics::read(folder).ok().map(|run| of_run(&run))
 }
 
-/// Warns if a term of a run ends where an untrained model has it, `level`: nothing was learned. `path` is the run's
+/// Warns if a term of a run ends at the value of an untrained model, `level`, or above: nothing was learned. `path` is the run's
 /// folder, or a checkpoint in it.
 #[must_use]
 pub fn at_chance(path: &Path, (term, level): (&str, f64)) -> Option<String> {
@@ -35,7 +35,7 @@ pub fn at_chance(path: &Path, (term, level): (&str, f64)) -> Option<String> {
     let mean = last.iter().map(|[_, value]| value).sum::<f64>() / last.len().max(1) as f64;
     (last.len() >= LEAST && mean >= CHANCE * level).then(|| {
         format!(
-            "warning: {term} ends at {mean:.4}, where an untrained model has it ({level:.4}): the model cannot tell \
+            "warning: {term} ends at {mean:.4}, and an untrained model has {level:.4}: this model cannot tell \
              the samples of a batch apart. It needs more steps, another learning rate, or a trained encoder to start \
              from (--init static/models/default --lock-image)"
         )

@@ -1,6 +1,6 @@
-//! Features of texts by encoders that a run does not train: each text is computed once.
+//! Features of texts by encoders that a run does not train: each text is computed once, and kept in 16 bits.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::panic::resume_unwind;
 use std::path::Path;
@@ -13,9 +13,11 @@ use espalier_core::input::{TokenBatch, Tokenizer};
 use espalier_core::loss::LossTerms;
 use espalier_core::math::normalize;
 use espalier_core::model::{TextEncoder, Tokens};
+use espalier_data::features::{StoredTexts, TextStore};
 use espalier_io::exit::usage;
+use half::f16;
 
-/// Most texts whose features are kept: 600 MB of features of width 384.
+/// Most texts whose features are kept: 300 MB of features of width 384.
 const MOST_KEPT: usize = 400_000;
 
 /// Text encoders that a run reads but does not train.
@@ -39,14 +41,29 @@ struct FrozenEncoder {
 pub struct TextFeatures {
     encoder: FrozenEncoder,
     threads: usize,
-    known: RefCell<HashMap<Vec<u32>, Vec<f32>>>,
+    known: RefCell<StoredTexts>,
+    /// Number of known features that the store has.
+    stored: Cell<usize>,
+    store: Option<TextStore>,
 }
 
 impl TextFeatures {
-    /// Keeps the features of an encoder before its projection; `threads` share a batch.
+    /// Keeps the features of an encoder before its projection, also from run to run if there is a store; `threads`
+    /// share a batch.
     #[must_use]
-    pub fn before_projection(encoder: &TextEncoder, device: &Device, threads: usize) -> Self {
-        Self::new(encoder, false, device, threads)
+    pub(super) fn before_projection(
+        encoder: &TextEncoder,
+        device: &Device,
+        threads: usize,
+        store: Option<TextStore>,
+    ) -> Self {
+        let known = store.as_ref().map(TextStore::read).unwrap_or_default();
+        Self {
+            stored: Cell::new(known.len()),
+            known: RefCell::new(known),
+            store,
+            ..Self::new(encoder, false, device, threads)
+        }
     }
 
     fn new(encoder: &TextEncoder, projected: bool, device: &Device, threads: usize) -> Self {
@@ -58,7 +75,27 @@ impl TextFeatures {
             },
             threads: threads.max(1),
             known: RefCell::default(),
+            stored: Cell::new(0),
+            store: None,
         }
+    }
+
+    /// Writes the features to the store, if it lacks some.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub(super) fn keep(&self) -> anyhow::Result<()> {
+        let known = self.known.borrow();
+        let Some(store) = self
+            .store
+            .as_ref()
+            .filter(|_| known.len() > self.stored.get())
+        else {
+            return Ok(());
+        };
+        store.write(&known)?;
+        self.stored.set(known.len());
+        Ok(())
     }
 
     /// Returns the features of texts, which are known by `keys`; `tokens` of a key are the encoder's.
@@ -77,17 +114,12 @@ impl TextFeatures {
         // Texts of one length are encoded together.
         texts.sort_by_key(|(_, tokens)| tokens.len());
         let computed = texts.iter().zip(self.compute(&texts));
-        let fresh: HashMap<&Vec<u32>, Vec<f32>> =
+        let fresh: HashMap<&Vec<u32>, Vec<f16>> =
             computed.map(|((key, _), row)| (*key, row)).collect();
         let mut values: Vec<f32> = Vec::new();
         for key in keys {
-            values.extend(
-                known
-                    .get(key)
-                    .or_else(|| fresh.get(key))
-                    .into_iter()
-                    .flatten(),
-            );
+            let row = known.get(key).or_else(|| fresh.get(key));
+            values.extend(row.into_iter().flatten().map(|value| value.to_f32()));
         }
         let room = MOST_KEPT.saturating_sub(known.len());
         known.extend(
@@ -103,7 +135,7 @@ impl TextFeatures {
         )
     }
 
-    fn compute(&self, texts: &[(&Vec<u32>, Vec<u32>)]) -> Vec<Vec<f32>> {
+    fn compute(&self, texts: &[(&Vec<u32>, Vec<u32>)]) -> Vec<Vec<f16>> {
         let encoder = &self.encoder;
         let share = texts.len().div_ceil(self.threads).max(1);
         thread::scope(|scope| {
@@ -111,7 +143,7 @@ impl TextFeatures {
                 .chunks(share)
                 .map(|texts| scope.spawn(move || encoder.features(texts)))
                 .collect();
-            let join = |thread: thread::ScopedJoinHandle<'_, Vec<Vec<f32>>>| {
+            let join = |thread: thread::ScopedJoinHandle<'_, Vec<Vec<f16>>>| {
                 thread.join().unwrap_or_else(|panic| resume_unwind(panic))
             };
             running.into_iter().flat_map(join).collect()
@@ -126,7 +158,7 @@ impl TextFeatures {
 
 impl FrozenEncoder {
     /// Returns the features of texts, each with its key before its tokens.
-    fn features(&self, texts: &[(&Vec<u32>, Vec<u32>)]) -> Vec<Vec<f32>> {
+    fn features(&self, texts: &[(&Vec<u32>, Vec<u32>)]) -> Vec<Vec<f16>> {
         let batch = TokenBatch::padded(texts.iter().map(|(_, tokens)| tokens.as_slice()));
         let tokens = Tokens::new(&batch, &self.device);
         let features = match self.projected {
@@ -134,8 +166,9 @@ impl FrozenEncoder {
             false => self.encoder.textual.forward(&tokens),
         };
         let [_, width] = features.dims();
-        let values: Vec<f32> = features.into_data().iter::<f32>().collect();
-        values.chunks(width.max(1)).map(<[f32]>::to_vec).collect()
+        let values = features.into_data();
+        let values: Vec<f16> = values.iter::<f32>().map(f16::from_f32).collect();
+        values.chunks(width.max(1)).map(<[f16]>::to_vec).collect()
     }
 }
 

@@ -205,6 +205,9 @@ impl TrainLoop<'_> {
 
     fn finish(mut self, last: Option<StepReport>, started: Instant) -> anyhow::Result<FitOutcome> {
         let interrupted = self.state.step < self.total;
+        if let Some(layers) = &self.learner.texts.layers {
+            layers.keep()?;
+        }
         let checkpoint = match &self.saved {
             Some(path) if !interrupted => path.clone(),
             _ => self.save()?,

@@ -5,7 +5,7 @@ use leptos::prelude::*;
 
 use crate::messages::query::TreeSource;
 use crate::state::dial::Dial;
-use crate::words::certainty;
+use crate::words::position;
 use crate::workspace::{Workspace, use_workspace};
 
 /// A slider over the levels of the path.
@@ -112,24 +112,14 @@ impl Slider {
 
     /// Describes the step at the current position.
     fn in_words(self) -> String {
-        let level = usize::try_from(self.level()).ok();
-        let index = level.and_then(|level| self.dial.with(|dial| dial.path_index(level)));
-        let beyond = level > self.dial.with(Dial::evidence);
-        if self.dial.with(Dial::is_of_ladder) {
-            let rung =
-                index.and_then(|index| self.ladder.with_value(|all| all.get(index).cloned()));
-            return rung.map_or_else(String::new, |rung| {
-                let certainty = certainty(rung.p.unwrap_or_default(), beyond);
-                format!("{}, {certainty}", rung.text)
-            });
-        }
-        self.path.with_value(|taxonomy| {
-            index
-                .and_then(|index| taxonomy.path.get(index))
-                .map_or_else(
-                    || "nothing".to_owned(),
-                    |step| format!("{}, {}", step.name, certainty(step.p, beyond)),
-                )
+        let Ok(level) = usize::try_from(self.level()) else {
+            return "nothing".to_owned();
+        };
+        self.dial.with(|dial| {
+            self.path.with_value(|taxonomy| {
+                self.ladder
+                    .with_value(|ladder| position(dial, level, &taxonomy.path, ladder))
+            })
         })
     }
 

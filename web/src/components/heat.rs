@@ -45,8 +45,8 @@ impl Default for Heat {
     }
 }
 
-/// A photo's captions, and which of them is shown first: the most specific one that the evidence
-/// supports.
+/// What a map can be shown for: a photo's captions and what else it shows; and which of them is shown first:
+/// the most specific caption that the evidence supports.
 #[derive(Clone, PartialEq)]
 struct Captions {
     photo: PhotoId,
@@ -57,14 +57,29 @@ struct Captions {
 impl Captions {
     fn of(workspace: Workspace) -> Option<Self> {
         let answer = workspace.answer()?;
-        let (ladder, taxonomy) = (&answer.result.ladder, &answer.result.taxonomy);
+        let result = &answer.result;
+        let (ladder, taxonomy) = (&result.ladder, &result.taxonomy);
         let shown = shown_rungs(ladder, taxonomy);
         let at_stop = |text: &&String| {
             let node = shown.iter().find(|rung| rung.text == **text);
             node.and_then(|rung| rung.node.as_deref()) == Some(taxonomy.stop.as_str())
         };
-        let texts: Vec<String> = shown.iter().map(|rung| rung.text.clone()).collect();
-        let default = texts.iter().find(at_stop).or(texts.last())?.clone();
+        let mut texts: Vec<String> = shown.iter().map(|rung| rung.text.clone()).collect();
+        let said = result
+            .said
+            .and_then(|said| ladder.get(said.checked_sub(1)?));
+        let said = said
+            .map(|rung| &rung.text)
+            .filter(|_| !result.shows.is_empty());
+        let default = said
+            .or_else(|| texts.iter().find(at_stop))
+            .or(texts.last())?
+            .clone();
+        for shown in &result.shows {
+            if !texts.contains(&shown.text) {
+                texts.push(shown.text.clone());
+            }
+        }
         Some(Self {
             photo: answer.photo,
             texts,

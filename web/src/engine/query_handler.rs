@@ -207,8 +207,7 @@ impl QueryHandler {
                 places.map_err(ui_error)?
             }
         };
-        let (classifier, space) = (captioner.classifier(), captioner.space());
-        let map = classifier.heat(space, &places, &claim);
+        let map = captioner.heat(&places, &claim);
         self.places = Some((id, places));
         Ok(QueryAnswer::Heat { map })
     }

@@ -2,37 +2,38 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Text for a result whose path is cut at one particular node.
+/// Text for a result with the dial at one position.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StopText {
-    /// Index of the node in the path.
-    #[serde(rename = "place")]
-    pub index: usize,
-    /// Id of the node.
-    pub stop: String,
-    /// Certainty of the node, as an adverb.
-    #[serde(rename = "sure")]
-    pub certainty: String,
+pub struct LevelText {
+    /// The position in words, for assistive technology: "a boat, very likely".
+    pub position: String,
     /// The answer as one sentence.
     pub sentence: String,
-    /// Sentence with a guess below the node, if one is likely enough.
-    pub guess: Option<String>,
-    /// For each rung, whether it is more specific than the evidence supports.
-    pub beyond: Vec<bool>,
-    /// For each rung, whether it is not shown: too unlikely, or below a node above the evidence.
+    /// Index in the path of the step to mark, if any.
+    pub step: Option<usize>,
+    /// For each rung, whether it is more specific than this position.
     pub hidden: Vec<bool>,
 }
 
 /// A result as text.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Narration {
-    /// The sentence for the default position of the dial.
+    /// The answer, with what else the photo shows; for the default position of the dial, as the next three fields.
     pub sentence: String,
-    /// The text for a stop at each node of the path that a person would name, from general to specific.
-    #[serde(rename = "cuts")]
-    pub stop_texts: Vec<StopText>,
-    /// Index in `stop_texts` of the node where the evidence stops; `None` if it stops above all of them.
-    pub stop: Option<usize>,
+    /// What the photo may show beyond what the evidence supports, as a sentence.
+    pub guess: Option<String>,
+    /// Index in the path of the step where the evidence stops; `None` if it stops above all named ones.
+    pub step: Option<usize>,
+    /// For each rung, whether it is too unlikely to show.
+    pub hidden: Vec<bool>,
+    /// For each rung, whether it is more specific than the evidence supports.
+    pub beyond: Vec<bool>,
+    /// The positions of the dial, from general to specific.
+    pub levels: Vec<LevelText>,
+    /// Index in `levels` where the evidence stops; `None` if it stops above all of them.
+    pub evidence: Option<usize>,
+    /// Indices in the path of the steps that people name.
+    pub named: Vec<usize>,
     /// The receipt of the result, JSON.
     pub receipt: String,
 }

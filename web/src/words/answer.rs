@@ -4,11 +4,11 @@ use std::cmp::Ordering;
 use std::slice;
 
 use espalier_core::caption::{
-    CaptionResult, MIN_GUESS, Rung, Shown, Subject, TaxonomyResult, spoken_name,
+    CaptionResult, MIN_GUESS, PathStep, Rung, Shown, Subject, TaxonomyResult, spoken_name,
 };
 use espalier_core::statements::Role;
 
-use super::certainty::{capitalised, join_names, join_with_adverbs};
+use super::certainty::{capitalised, certainty, join_names, join_with_adverbs};
 use crate::state::dial::Dial;
 
 /// Returns the sentence for a photo of two subjects; `None` unless there are two.
@@ -111,6 +111,24 @@ pub fn answer_at(result: &CaptionResult, dial: &Dial, level: Option<usize>) -> S
         }
         (Some(level), None) => sentence(&result.taxonomy, dial, Some(level)),
     }
+}
+
+/// Returns a level of the dial in words, for assistive technology; `path` and `ladder` are those that the dial was
+/// made of. Empty if there is no such level.
+///
+/// "people eating, very likely"
+#[must_use]
+pub fn position(dial: &Dial, level: usize, path: &[PathStep], ladder: &[Rung]) -> String {
+    let beyond = Some(level) > dial.evidence();
+    let named = dial.path_index(level).and_then(|index| {
+        if dial.is_of_ladder() {
+            let rung = ladder.get(index)?;
+            return Some((&rung.text, rung.p.unwrap_or_default()));
+        }
+        path.get(index).map(|step| (&step.name, step.p))
+    });
+    let in_words = |(name, p): (&String, f64)| format!("{name}, {}", certainty(p, beyond));
+    named.map(in_words).unwrap_or_default()
 }
 
 /// Returns a sentence with what the photo shows beside the answer, if anything: "Also: a boat, probably trees."

@@ -53,8 +53,14 @@ pub fn run(input: &[u8]) {
         let tree = CLASSIFIERS[0].1.taxonomy();
         for tree in [None, Some(tree)] {
             let narration = narrate(&result, &MANIFEST, tree);
-            let (texts, steps) = (narration.stop_texts.len(), result.taxonomy.path.len());
-            assert!(texts <= steps && (texts == 0) == (steps == 0));
+            let rungs = result.ladder.len();
+            assert!(narration.levels.len() <= rungs.max(result.taxonomy.path.len()));
+            let levels = narration.levels.iter().map(|level| level.hidden.len());
+            assert!(
+                levels
+                    .chain([narration.hidden.len()])
+                    .all(|hidden| hidden == rungs)
+            );
             let receipt = Receipt::parse(&narration.receipt, &MANIFEST);
             receipt.unwrap_or_else(|e| panic!("the receipt of a result: {e}"));
         }

@@ -1,6 +1,6 @@
 //! Images of a batch: pixels or precomputed features.
 
-use image::RgbImage;
+use image::{Rgb, RgbImage};
 
 use crate::batches::feature_rows::Features;
 
@@ -34,6 +34,18 @@ impl Pictures {
             size: size as usize,
             bytes,
         }
+    }
+
+    /// Returns the images one by one.
+    pub fn images(&self) -> impl Iterator<Item = RgbImage> {
+        let (side, pixels) = (self.size as u32, self.size.pow(2));
+        let image = move |planes: &[u8]| {
+            RgbImage::from_fn(side, side, |x, y| {
+                let at = (y * side + x) as usize;
+                Rgb([planes[at], planes[pixels + at], planes[2 * pixels + at]])
+            })
+        };
+        self.bytes.chunks_exact((3 * pixels).max(1)).map(image)
     }
 
     /// Returns `[count, 3, size, size]` in [0, 1]: the values of
@@ -106,5 +118,6 @@ mod tests {
             packed.to_planes(),
             espalier_core::input::to_planes(&pictures)
         );
+        assert!(packed.images().eq(pictures));
     }
 }

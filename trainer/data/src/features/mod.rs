@@ -13,10 +13,12 @@ mod file;
 mod hashed_record;
 mod outliers;
 mod precompute;
+mod texts;
 mod view;
 
 pub use outliers::precompute_outliers;
 pub use precompute::{Encoder, PrecomputeSettings, PrecomputedFeatures, precompute};
+pub use texts::{StoredTexts, TextStore};
 pub use view::ViewSpec;
 
 #[cfg(test)]

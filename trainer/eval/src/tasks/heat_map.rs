@@ -66,8 +66,7 @@ fn inside(captioner: &Captioner, object: &Object<'_>) -> Option<anyhow::Result<I
         Err(error) => return Some(Err(error.into())),
     };
     let claim = Claim::Node(object.label);
-    let (classifier, space) = (captioner.classifier(), captioner.space());
-    let map = classifier.heat(space, &places, &claim);
+    let map = captioner.heat(&places, &claim);
     let heat = map.share_inside(object.region)?;
     let mut even = map;
     even.values.fill(1.0);

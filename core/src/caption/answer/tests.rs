@@ -1,0 +1,226 @@
+//! Tests of answers of the taxonomy and of detectors together.
+
+#![allow(clippy::unwrap_used)]
+
+use super::super::detectors::{BIAS, POINTS, WEIGHTS};
+use super::super::result::PathStep;
+use super::*;
+use crate::statements::Vocabulary;
+use crate::weights::{HostTensor, Tensors};
+
+const SPACE: Space = Space::Lorentz { curvature: 1.0 };
+
+/// Detectors that give some parts a probability, whatever the photo, and all others none.
+fn detectors(p: &[(&str, f64)]) -> Detectors {
+    let vocabulary = Vocabulary::everyday().unwrap();
+    let count = vocabulary.parts().len();
+    let mut bias = vec![-20.0; count];
+    for (id, p) in p {
+        bias[vocabulary.find(id).unwrap().index()] = (p / (1.0 - p)).ln() as f32;
+    }
+    // Later parts lie farther out.
+    let points = (0..count).flat_map(|at| [at as f32 / 100.0, 0.0]).collect();
+    let tensor = |shape: &[usize], data| HostTensor {
+        shape: shape.to_vec(),
+        data,
+    };
+    let tensors = Tensors {
+        tensors: [
+            (
+                WEIGHTS.to_owned(),
+                tensor(&[count, 2], vec![0.0; 2 * count]),
+            ),
+            (BIAS.to_owned(), tensor(&[count], bias)),
+            (POINTS.to_owned(), tensor(&[count, 2], points)),
+        ]
+        .into(),
+        ..Tensors::default()
+    };
+    Detectors::new(vocabulary, &tensors, 2).unwrap()
+}
+
+/// The answer of a tree whose path has these steps and stops at the last one that is at least as likely as not.
+fn tree(steps: &[(&str, f64)]) -> Answer {
+    let stop = steps.iter().rfind(|(_, p)| *p >= 0.5).unwrap().0;
+    stopped(steps, stop)
+}
+
+/// The answer of a tree whose path has these steps; each but the first has a rung.
+fn stopped(steps: &[(&str, f64)], stop: &str) -> Answer {
+    let path: Vec<PathStep> = steps
+        .iter()
+        .map(|(name, p)| PathStep {
+            id: (*name).to_owned(),
+            name: (*name).to_owned(),
+            p: *p,
+        })
+        .collect();
+    let rung = |(at, step): (usize, &PathStep)| Rung {
+        text: format!("a {}", step.name),
+        radius: at as f64,
+        similarity: -1.0,
+        p: None,
+        node: Some(step.id.clone()),
+    };
+    let ladder = path.iter().enumerate().skip(1).map(rung).collect();
+    let stop = stop.to_owned();
+    Answer::of_tree(ladder, TaxonomyResult { path, stop })
+}
+
+fn told(steps: &[(&str, f64)], parts: &[(&str, f64)]) -> Caption {
+    let caption = tree(steps).told(&detectors(parts), &SPACE, &[0.1, 0.2]);
+    let ladder = &caption.ladder;
+    assert!(
+        ladder
+            .windows(2)
+            .all(|w| w[0].radius <= w[1].radius && w[0].p >= w[1].p)
+    );
+    let mut texts: Vec<&str> = ladder.iter().map(|rung| rung.text.as_str()).collect();
+    let count = texts.len();
+    texts.sort_unstable();
+    texts.dedup();
+    assert_eq!(texts.len(), count, "{ladder:?}");
+    assert!(caption.shows.windows(2).all(|w| w[0].p >= w[1].p));
+    caption
+}
+
+fn said(caption: &Caption) -> Vec<&str> {
+    caption.ladder[..caption.said]
+        .iter()
+        .map(|rung| rung.text.as_str())
+        .collect()
+}
+
+fn shows(caption: &Caption) -> Vec<&str> {
+    caption
+        .shows
+        .iter()
+        .map(|shown| shown.text.as_str())
+        .collect()
+}
+
+const NOTHING: [(&str, f64); 2] = [("entity", 1.0), ("pot", 0.2)];
+
+#[test]
+fn a_ladder_of_people_grows_by_parts_while_these_are_likely() {
+    let parts = [
+        ("several", 0.98),
+        ("woman", 0.95),
+        ("beach", 0.9),
+        ("run", 0.7),
+        ("boat", 0.6),
+    ];
+    let caption = told(&NOTHING, &parts);
+    assert_eq!(
+        said(&caption),
+        [
+            "people",
+            "women",
+            "women outdoors",
+            "women on a beach",
+            "women running on a beach"
+        ]
+    );
+    assert_eq!(shows(&caption), ["women", "a beach", "running", "a boat"]);
+    let last = caption.ladder.last().unwrap();
+    assert!((last.p.unwrap() - 0.95 * 0.9 * 0.7).abs() < 1e-6);
+}
+
+#[test]
+fn a_subject_that_the_taxonomy_speaks_against_is_doubted() {
+    // A cup is no animal, and a raccoon's face is no person, even where its kind is not certain enough to be said.
+    let cup = [("entity", 1.0), ("cup", 0.99)];
+    assert_eq!(said(&told(&cup, &[("animal", 0.55)])), ["a cup"]);
+    let of_person = |steps: &[(&str, f64)], stop: &str, person: f64| {
+        let detectors = detectors(&[("person", person), ("several", 0.01)]);
+        let caption = stopped(steps, stop).told(&detectors, &SPACE, &[0.1, 0.2]);
+        shows(&caption).contains(&"a person")
+    };
+    let badger = [("entity", 1.0), ("animal", 0.98), ("badger", 0.5)];
+    for stop in ["entity", "animal"] {
+        assert!(!of_person(&badger, stop, 0.7) && of_person(&badger, stop, 0.85));
+    }
+    let dog = [("entity", 1.0), ("animal", 0.98), ("dog", 0.97)];
+    assert!(of_person(&dog, "dog", 0.7));
+}
+
+#[test]
+fn the_number_of_people_is_said_where_it_is_known() {
+    let first = |several: f64| {
+        let caption = told(&NOTHING, &[("person", 0.9), ("several", several)]);
+        caption.ladder[0].text.clone()
+    };
+    assert_eq!(
+        [first(0.1), first(0.4), first(0.8)],
+        ["a person", "people", "people"]
+    );
+    // A child among others is not "a child", nor are adults called children.
+    let children = told(&NOTHING, &[("child", 0.9), ("several", 0.6)]);
+    assert_eq!(said(&children), ["people", "children"]);
+    let unknown = told(&NOTHING, &[("child", 0.9), ("several", 0.4)]);
+    assert_eq!(said(&unknown), ["people"]);
+    let unsure = told(
+        &NOTHING,
+        &[("person", 0.9), ("child", 0.6), ("several", 0.1)],
+    );
+    assert_eq!(said(&unsure), ["a person"]);
+}
+
+#[test]
+fn what_the_tree_names_keeps_its_names_and_the_statement_says_more_of_it() {
+    let steps = [
+        ("entity", 1.0),
+        ("animal", 0.98),
+        ("dog", 0.95),
+        ("gun dog", 0.9),
+        ("setter", 0.3),
+    ];
+    let caption = told(&steps, &[("snow", 0.85), ("person", 0.6), ("run", 0.55)]);
+    assert_eq!(
+        said(&caption),
+        ["a animal", "a dog", "a gun dog", "a gun dog in snow"]
+    );
+    let guess = caption.ladder.last().unwrap();
+    assert_eq!(guess.text, "a setter in snow");
+    assert!((guess.p.unwrap() - 0.255).abs() < 1e-6);
+    // The dog is named once, by its most specific name.
+    assert_eq!(
+        shows(&caption),
+        ["a gun dog", "snow", "a person", "running"]
+    );
+}
+
+#[test]
+fn people_come_before_a_thing_that_has_a_name() {
+    let steps = [("entity", 1.0), ("ball", 0.7)];
+    let parts = [("person", 0.9), ("several", 0.05), ("sport", 0.8)];
+    let caption = told(&steps, &parts);
+    assert_eq!(
+        said(&caption),
+        [
+            "a person",
+            "a person doing sports",
+            "a person doing sports with a ball"
+        ]
+    );
+    assert_eq!(shows(&caption), ["a person", "doing sports", "a ball"]);
+}
+
+#[test]
+fn without_evidence_the_answer_is_that_of_the_tree() {
+    let steps = [("entity", 1.0), ("bird", 0.8), ("robin", 0.3)];
+    let alone = tree(&steps).into_caption();
+    let caption = told(&steps, &[("person", 0.3)]);
+    assert_eq!(caption.ladder, alone.ladder);
+    assert_eq!((caption.said, alone.said), (1, 1));
+    assert_eq!(shows(&caption), ["a bird"]);
+    let nothing = told(&NOTHING, &[]);
+    assert_eq!((nothing.said, nothing.shows.len()), (0, 0));
+}
+
+#[test]
+fn a_finer_part_is_not_replaced_by_what_the_tree_says() {
+    let steps = [("entity", 1.0), ("animal", 0.9)];
+    let caption = told(&steps, &[("dog", 0.7)]);
+    assert_eq!(shows(&caption), ["a dog"]);
+}
