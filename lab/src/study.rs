@@ -19,6 +19,7 @@ use xtask::process::{capture, command, run as execute};
 
 use self::table::Results;
 
+/// What a reader sees first: findings, and a short table of each study.
 const DOCUMENT: &str = "docs/study.md";
 
 /// Suffix of a method's name that adds boxes as further pairs.
@@ -76,15 +77,30 @@ pub struct Options {
     /// Which labels are compared, as for `trainer eval --classes`
     #[arg(long)]
     classes: Option<String>,
-    /// Further keys of the configuration of every run, for example `train.patch_keep=0.5`
+    /// Further keys of the configuration of every run, for example `train.patch_keep=0.5`; of some methods with
+    /// their names before it, `meru,hycoclip:model.equal_image_radii=true`
     #[arg(last = true, value_name = "KEY=VALUE")]
     pairs: Vec<String>,
     /// The trainer to use, for example one built for a GPU; built here if omitted
     #[arg(long, value_name = "PROGRAM")]
     trainer: Option<PathBuf>,
-    /// Write the table into docs/study.md
+    /// Name of the study: its tables are those of docs/measurements/study-NAME.md
+    #[arg(long, default_value = "labels")]
+    name: String,
+    /// Metrics of the short table, with their heads, for example `tau_d=order`
+    #[arg(long, value_delimiter = ',', value_name = "METRIC=HEAD", value_parser = headed)]
+    short: Vec<(String, String)>,
+    /// Write the short table into docs/study.md and all tables into the study's own document
     #[arg(long)]
     write: bool,
+}
+
+fn headed(text: &str) -> Result<(String, String), String> {
+    let (metric, head) = text.split_once('=').unwrap_or((text, text));
+    if metric.is_empty() || head.is_empty() {
+        return Err(format!("expected METRIC=HEAD, found `{text}`"));
+    }
+    Ok((metric.to_owned(), head.to_owned()))
 }
 
 fn further_task(text: &str) -> Result<(String, PathBuf), String> {
@@ -130,10 +146,19 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
         table::values(&results, &options.methods),
         table::differences(&results, &options.methods)
     );
+    let short = table::short(&results, &options.methods, &options.short);
+    println!("\n{short}");
     if options.write {
-        document::insert(root, DOCUMENT, "study", &text)?;
+        let name = format!("study --name {}", options.name);
+        document::insert(root, DOCUMENT, &name, &short)?;
+        document::insert(root, &appendix(options), &name, &text)?;
     }
     Ok(())
+}
+
+/// Returns the document of all tables of a study.
+fn appendix(options: &Options) -> String {
+    format!("docs/measurements/study-{}.md", options.name)
 }
 
 fn trainer(root: &Path, options: &Options) -> Command {
@@ -172,8 +197,25 @@ fn fit(root: &Path, options: &Options, method: &str, seed: u64, name: &str) -> C
     if let Some(taxonomy) = &options.taxonomy {
         fit.arg(format!("dataset.taxonomy={taxonomy}"));
     }
-    fit.args(&options.pairs);
+    fit.args(
+        options
+            .pairs
+            .iter()
+            .filter_map(|pair| pair_of(pair, method)),
+    );
     fit
+}
+
+/// Returns the `key=value` of a pair, unless it is for other methods.
+fn pair_of<'a>(pair: &'a str, method: &str) -> Option<&'a str> {
+    let (before, _) = pair.split_once('=').unwrap_or((pair, ""));
+    match before.split_once(':') {
+        Some((methods, _)) => {
+            let is_meant = methods.split(',').any(|named| named == method);
+            is_meant.then_some(&pair[methods.len() + 1..])
+        }
+        None => Some(pair),
+    }
 }
 
 /// Returns the metrics of a run, one JSON object per task: as stored next to the run, or measured
@@ -252,7 +294,7 @@ fn settings(root: &Path, options: &Options) -> String {
          --seeds {} --steps {} --batch-size {}{more}`; {} files to train on, {} to measure on\n\
          - Cells: mean ± sample standard deviation over {} seeds\n",
         document::machine(),
-        document::source(root, DOCUMENT),
+        document::source(root, &appendix(options)),
         options.dataset,
         options.methods.join(","),
         options.seeds,
@@ -309,6 +351,14 @@ mod tests {
         );
         let line = words(&fit(Path::new("."), &options, "meru", 3, "x"));
         assert!(!line.contains("boxes"), "{line}");
+    }
+
+    #[test]
+    fn a_pair_with_names_before_it_is_for_these_methods() {
+        let pair = "meru,hycoclip:model.equal_image_radii=true";
+        assert_eq!(pair_of(pair, "meru"), Some("model.equal_image_radii=true"));
+        assert_eq!(pair_of(pair, "clip"), None);
+        assert_eq!(pair_of("dataset.x=a:b", "clip"), Some("dataset.x=a:b"));
     }
 
     #[test]

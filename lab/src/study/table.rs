@@ -83,6 +83,31 @@ pub(super) fn values(results: &Results, methods: &[String]) -> String {
     })
 }
 
+/// Returns one row per method, with the mean ± standard deviation of some metrics, each under its head.
+pub(super) fn short(results: &Results, methods: &[String], metrics: &[(String, String)]) -> String {
+    let heads: Vec<&str> = metrics.iter().map(|(_, head)| head.as_str()).collect();
+    let mut table = format!(
+        "| method | {} |\n|---|{}\n",
+        heads.join(" | "),
+        "--:|".repeat(heads.len())
+    );
+    for method in methods {
+        let _ = write!(table, "| `{method}` |");
+        for (metric, _) in metrics {
+            let mut found = results.iter().filter(|((_, name), _)| name == metric);
+            let values = found.find_map(|(_, values)| values.get(method));
+            let text = match values.map(|values| mean_and_spread(values)) {
+                Some((mean, Some(spread))) => format!("{mean:.3} ± {spread:.3}"),
+                Some((mean, None)) => format!("{mean:.3}"),
+                None => "–".to_owned(),
+            };
+            let _ = write!(table, " {text} |");
+        }
+        table.push('\n');
+    }
+    table
+}
+
 /// Returns the difference of each method from the first one, paired by seed: mean ± standard error.
 /// Seeds share their start and their data, so common variation cancels. Empty if there is nothing
 /// to compare.
@@ -159,6 +184,17 @@ mod tests {
         );
         assert!(of([0.15, 0.29]).ends_with("| +0.0200 ± 0.0300 |\n"));
         assert_eq!(differences(&results(&[("clip", 0.1)]), &methods()[..1]), "");
+    }
+
+    #[test]
+    fn the_short_table_has_a_row_for_each_method_under_heads_that_are_given() {
+        let results = results(&[("clip", 0.1), ("meru", 0.5), ("clip", 0.3)]);
+        let heads = [("acc1", "right"), ("tau_d", "order")].map(|(m, h)| (m.into(), h.into()));
+        assert_eq!(
+            short(&results, &methods(), &heads),
+            "| method | right | order |\n|---|--:|--:|\n\
+             | `clip` | 0.200 ± 0.141 | – |\n| `meru` | 0.500 | – |\n"
+        );
     }
 
     #[test]

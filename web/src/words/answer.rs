@@ -140,10 +140,16 @@ pub fn also_sentence(result: &CaptionResult) -> Option<String> {
     let is_of_people = rung.is_some_and(|rung| rung.node.is_none());
     let says_again =
         |shown: &Shown| is_of_people && shown.role == Role::Subject && shown.node.is_none();
-    let others = result
-        .shows
-        .iter()
-        .filter(|shown| !answer.contains(&shown.text) && !says_again(shown));
+    // The ladder says the rest of what it is about: "a drink" for espresso, or "a car" as a guess.
+    let is_of_ladder = |shown: &Shown| {
+        result.ladder.iter().any(|rung| {
+            let rest = rung.text.strip_prefix(&shown.text);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+        })
+    };
+    let others = result.shows.iter().filter(|shown| {
+        !answer.contains(&shown.text) && !says_again(shown) && !is_of_ladder(shown)
+    });
     let others: Vec<_> = others.map(|shown| (shown.text.clone(), shown.p)).collect();
     (!others.is_empty()).then(|| format!("Also: {}.", join_with_adverbs(&others)))
 }
@@ -290,6 +296,14 @@ mod tests {
         result.ladder[1] = rung("an animal outdoors", 0.995, Some("n1"));
         assert_eq!(answer_sentence(&result, &dial), "An animal outdoors.");
         assert!(answer_guess(&result, &dial).is_some());
+        // What stands in the ladder, if only as a guess, is not said to be likely beside it.
+        result
+            .ladder
+            .push(rung("a boat at the sea", 0.3, Some("n2")));
+        assert_eq!(
+            also_sentence(&result).as_deref(),
+            Some("Also: very likely children, water, probably sitting.")
+        );
     }
 
     #[test]
