@@ -19,7 +19,7 @@ use xtask::process::{capture, command, run as execute};
 
 use self::table::Results;
 
-/// What a reader sees first: findings, and a short table of each study.
+/// The document with the findings and a short table of each study.
 const DOCUMENT: &str = "docs/study.md";
 
 /// Suffix of a method's name that adds boxes as further pairs.
@@ -95,6 +95,7 @@ pub struct Options {
     write: bool,
 }
 
+/// Reads a metric with the head of its column; without one, the metric's name is the head.
 fn headed(text: &str) -> Result<(String, String), String> {
     let (metric, head) = text.split_once('=').unwrap_or((text, text));
     if metric.is_empty() || head.is_empty() {

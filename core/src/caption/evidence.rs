@@ -103,8 +103,9 @@ impl Evidence {
         }
         Some(format!(
             "expected evidence with 1 to {INPUTS} finite weights, the first above 0, and deviations \
-             above 0, found {} weights",
-            self.weights.len()
+             above 0, found {:?} and {:?}",
+            self.weights,
+            [self.best[1], self.radius[1]]
         ))
     }
 }

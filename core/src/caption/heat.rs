@@ -62,15 +62,12 @@ pub struct HeatMap {
 }
 
 impl HeatMap {
-    /// Returns the map of what `evidence` says of points.
+    /// Returns the map of `evidence`, a function of a photo's point: places without which it falls are hot, all
+    /// others cold.
     fn of(places: &Places, evidence: impl Fn(&[f32]) -> f64) -> Self {
         let whole = evidence(&places.whole);
         let falls = places.without.iter().map(|point| whole - evidence(point));
-        Self::of_falls(places, &falls.collect::<Vec<f64>>())
-    }
-
-    /// Returns a map in which places are as hot as `falls`, and cold where those are negative.
-    fn of_falls(places: &Places, falls: &[f64]) -> Self {
+        let falls: Vec<f64> = falls.collect();
         let top = falls.iter().copied().fold(0.0, f64::max);
         let value = |fall: &f64| match top > 0.0 {
             true => (fall.max(0.0) / top) as f32,
@@ -141,34 +138,32 @@ fn log_sum_exp(values: impl Iterator<Item = f64> + Clone) -> f64 {
 }
 
 impl Classifier {
-    /// Returns how strongly a photo speaks for a claim, in log-odds of the labels' shares: the
-    /// labels that agree against all others. A text is one more label. If every label agrees, it is
-    /// the logarithm of their unnormalised shares. Of a statement, only its node counts.
-    #[must_use]
-    pub fn log_odds(&self, space: &Space, image: &[f32], claim: &Claim) -> f64 {
-        let scale = self.calibration().scale;
-        let logits = self.logits(space, image);
-        let scaled = logits.iter().map(|logit| scale * logit);
-        let (agreeing, others) = match claim {
-            Claim::Text(point) => (scale * space.logit(point, image), log_sum_exp(scaled)),
-            Claim::Statement(None, _) => return 0.0,
-            Claim::Node(node) | Claim::Statement(Some(node), _) => {
-                let below = self.taxonomy().labelled_below(*node);
-                let labels = self.taxonomy().labelled().iter();
-                let agrees = |label: &NodeIx| below.binary_search(label).is_ok();
-                let labels = scaled.zip(labels);
-                let of = |wanted: bool| {
-                    let labels = labels.clone().filter(move |(_, ix)| agrees(ix) == wanted);
-                    log_sum_exp(labels.map(|(logit, _)| logit))
-                };
-                (of(true), of(false))
-            }
-        };
-        if others == f64::NEG_INFINITY {
-            agreeing
-        } else {
-            agreeing - others
+    /// Returns how strongly a photo speaks for a node, in log-odds of the labels' shares: the labels at or below it
+    /// against all others. If there are no others, it is the logarithm of their unnormalised shares.
+    fn log_odds(&self, space: &Space, image: &[f32], node: NodeIx) -> f64 {
+        let below = self.taxonomy().labelled_below(node);
+        let labels = self.taxonomy().labelled().iter();
+        let (agreeing, others): (Vec<_>, Vec<_>) = (self.scaled_logits(space, image).into_iter())
+            .zip(labels)
+            .partition(|(_, label)| below.binary_search(label).is_ok());
+        let of = |labels: &[(f64, &NodeIx)]| log_sum_exp(labels.iter().map(|(logit, _)| *logit));
+        match others.is_empty() {
+            true => of(&agreeing),
+            false => of(&agreeing) - of(&others),
         }
+    }
+
+    /// Returns the same for a text with this point, as if it were one more label.
+    fn log_odds_of_text(&self, space: &Space, image: &[f32], text: &[f32]) -> f64 {
+        let labels = self.scaled_logits(space, image);
+        let text = self.calibration().scale * space.logit(text, image);
+        text - log_sum_exp(labels.iter().copied())
+    }
+
+    fn scaled_logits(&self, space: &Space, image: &[f32]) -> Vec<f64> {
+        let scale = self.calibration().scale;
+        let logits = self.logits(space, image).into_iter();
+        logits.map(|logit| scale * logit).collect()
     }
 }
 
@@ -218,13 +213,14 @@ impl Captioner {
     /// Computes the heat map of a claim.
     #[must_use]
     pub fn heat(&self, places: &Places, claim: &Claim) -> HeatMap {
-        HeatMap::of(places, |point| {
-            let of_labels = self.classifier().log_odds(self.space(), point, claim);
-            match (claim, self.detectors()) {
-                (Claim::Statement(_, parts), Some(detectors)) => {
-                    of_labels + detectors.log_odds(point, parts)
-                }
-                _ => of_labels,
+        let (classifier, space) = (self.classifier(), self.space());
+        HeatMap::of(places, |point| match claim {
+            Claim::Node(node) => classifier.log_odds(space, point, *node),
+            Claim::Text(text) => classifier.log_odds_of_text(space, point, text),
+            Claim::Statement(node, parts) => {
+                let of_node = node.map(|node| classifier.log_odds(space, point, node));
+                let of_parts = self.detectors().map(|d| d.log_odds(point, parts));
+                of_node.unwrap_or_default() + of_parts.unwrap_or_default()
             }
         })
     }
@@ -243,11 +239,11 @@ impl Captioner {
             return Some(Claim::Node(node));
         }
         // "A barn on grass" is about a barn.
-        let opens = |entry: &&CaptionEntry| {
+        let is_prefix = |entry: &&CaptionEntry| {
             let rest = caption.strip_prefix(&entry.text);
             rest.is_some_and(|rest| rest.starts_with(' '))
         };
-        let subject = entries.iter().filter(opens);
+        let subject = entries.iter().filter(is_prefix);
         let subject = subject.max_by_key(|entry| entry.text.len()).and_then(node);
         let mut parts = self.detectors().map_or_else(Vec::new, |detectors| {
             let mentions = detectors.vocabulary().mentions(caption);
@@ -304,18 +300,19 @@ mod tests {
     #[test]
     fn the_place_that_an_answer_rests_on_is_hot() {
         let (classifier, space) = classifier();
-        let heat = |claim: &Claim| {
-            let evidence = |point: &[f32]| classifier.log_odds(&space, point, claim);
-            HeatMap::of(&places(), evidence).values
+        let node = |id: &str| {
+            let node = classifier.node(id).unwrap();
+            HeatMap::of(&places(), |point| classifier.log_odds(&space, point, node)).values
         };
-        let node = |id: &str| Claim::Node(classifier.node(id).unwrap());
-        for claim in [node("c"), node("a"), Claim::Text(vec![0.9, 0.1, 0.0])] {
-            let heat = heat(&claim);
-            assert_eq!(heat[0], 1.0, "{claim:?}");
-            assert_eq!(heat[2], 0.0, "{claim:?}");
+        let text = [0.9, 0.1, 0.0];
+        let text = HeatMap::of(&places(), |point| {
+            classifier.log_odds_of_text(&space, point, &text)
+        });
+        for heat in [node("c"), node("a"), text.values] {
+            assert_eq!((heat[0], heat[2]), (1.0, 0.0), "{heat:?}");
         }
-        assert_eq!(heat(&node("t"))[2], 1.0);
-        assert!(heat(&node("r")).iter().all(|v| v.is_finite()));
+        assert_eq!(node("t")[2], 1.0);
+        assert!(node("r").iter().all(|v| v.is_finite()));
     }
 
     #[test]

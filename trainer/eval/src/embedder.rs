@@ -52,6 +52,7 @@ pub struct Embedder<'a> {
     check: Check<'a>,
     space: OnceCell<Space>,
     image_encoder: OnceCell<String>,
+    pooled_encoder: OnceCell<PooledEncoder>,
     pictures: RefCell<HashMap<String, Rc<Embedded>>>,
     texts: RefCell<HashMap<String, Rc<Points>>>,
 }
@@ -75,6 +76,7 @@ impl<'a> Embedder<'a> {
             check: &|| Ok(()),
             space: OnceCell::new(),
             image_encoder: OnceCell::new(),
+            pooled_encoder: OnceCell::new(),
             pictures: RefCell::default(),
             texts: RefCell::default(),
         }
@@ -120,6 +122,16 @@ impl<'a> Embedder<'a> {
         }
         let found = encoder_identity::of(&self.model.encoder.image, &self.model.card.config)?;
         Ok(self.image_encoder.get_or_init(|| found))
+    }
+
+    /// Returns the image encoder without its projection.
+    fn pooled_encoder(&self) -> anyhow::Result<&PooledEncoder> {
+        if let Some(encoder) = self.pooled_encoder.get() {
+            return Ok(encoder);
+        }
+        let Model { encoder, card, .. } = self.model;
+        let created = PooledEncoder::new(&encoder.image, &card.config, self.device)?;
+        Ok(self.pooled_encoder.get_or_init(|| created))
     }
 
     /// Returns the factor by which the model multiplies its logits.
@@ -404,15 +416,14 @@ impl<'a> Embedder<'a> {
             ..
         } = self.reading;
         let mut set = EvalSet::new(data, preprocess, batch_size, workers)?.part(from, count);
-        let image = &self.model.encoder.image;
-        let encoder = PooledEncoder::new(image, &self.model.card.config, self.device)?;
+        let encoder = self.pooled_encoder()?;
         let (mut rows, mut about) = (Vec::new(), ImageMetadata::default());
         for batch in set.by_ref() {
             (self.check)()?;
             let values = match view.double_norm {
                 true => {
                     let pictures = picture_tensor(&batch.images, self.device) * 2.0 - 1.0;
-                    embed::values(image.pooled(pictures))?
+                    embed::values(self.model.encoder.image.pooled(pictures))?
                 }
                 false => encoder.encode(&batch.images)?,
             };

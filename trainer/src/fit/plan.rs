@@ -179,10 +179,10 @@ impl Run {
         }
     }
 
-    /// Returns the file that keeps the features of texts, where the run keeps them; one process writes what all of
-    /// them compute.
+    /// Returns the file that keeps the features of texts. A run of several processes has none: the cache of one machine
+    /// may differ from that of another, and all processes must compute with the same features.
     fn text_store(&self, model: &DualEncoder) -> anyhow::Result<Option<TextStore>> {
-        if !self.config.train.keep_features || !self.ranks.is_root() {
+        if !self.config.train.keep_features || self.ranks.world() > 1 {
             return Ok(None);
         }
         let identity = encoder_identity::of_text_layers(&model.text.valid(), &self.architecture())?;

@@ -1,6 +1,6 @@
 //! Features of texts by encoders that a run does not train: each text is computed once, and kept in 16 bits.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::panic::resume_unwind;
 use std::path::Path;
@@ -42,14 +42,15 @@ pub struct TextFeatures {
     encoder: FrozenEncoder,
     threads: usize,
     known: RefCell<StoredTexts>,
-    /// Number of known features that the store has.
-    stored: Cell<usize>,
+    /// Where features are kept from run to run.
     store: Option<TextStore>,
+    /// Number of features that were read from there.
+    stored: usize,
 }
 
 impl TextFeatures {
-    /// Keeps the features of an encoder before its projection, also from run to run if there is a store; `threads`
-    /// share a batch.
+    /// Keeps the features of an encoder before its projection; a store keeps them from run to run. `threads` share a
+    /// batch.
     #[must_use]
     pub(super) fn before_projection(
         encoder: &TextEncoder,
@@ -59,7 +60,7 @@ impl TextFeatures {
     ) -> Self {
         let known = store.as_ref().map(TextStore::read).unwrap_or_default();
         Self {
-            stored: Cell::new(known.len()),
+            stored: known.len(),
             known: RefCell::new(known),
             store,
             ..Self::new(encoder, false, device, threads)
@@ -75,8 +76,8 @@ impl TextFeatures {
             },
             threads: threads.max(1),
             known: RefCell::default(),
-            stored: Cell::new(0),
             store: None,
+            stored: 0,
         }
     }
 
@@ -86,16 +87,10 @@ impl TextFeatures {
     /// If the file cannot be written.
     pub(super) fn keep(&self) -> anyhow::Result<()> {
         let known = self.known.borrow();
-        let Some(store) = self
-            .store
-            .as_ref()
-            .filter(|_| known.len() > self.stored.get())
-        else {
-            return Ok(());
-        };
-        store.write(&known)?;
-        self.stored.set(known.len());
-        Ok(())
+        match &self.store {
+            Some(store) if known.len() > self.stored => store.write(&known),
+            _ => Ok(()),
+        }
     }
 
     /// Returns the features of texts, which are known by `keys`; `tokens` of a key are the encoder's.

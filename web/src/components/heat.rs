@@ -11,6 +11,7 @@ use web_sys::HtmlCanvasElement;
 use crate::messages::photo_id::PhotoId;
 use crate::messages::query::{Query, QueryAnswer};
 use crate::photo::context;
+use crate::state::dial::Dial;
 use crate::state::heat::where_hot;
 use crate::ui_error::UiError;
 use crate::workspace::{Workspace, use_workspace};
@@ -45,8 +46,8 @@ impl Default for Heat {
     }
 }
 
-/// What a map can be shown for: a photo's captions and what else it shows; and which of them is shown first:
-/// the most specific caption that the evidence supports.
+/// The texts that a map can be shown for: a photo's captions, and names of the other things that it shows. The default
+/// is the most specific caption that the evidence supports.
 #[derive(Clone, PartialEq)]
 struct Captions {
     photo: PhotoId,
@@ -65,12 +66,9 @@ impl Captions {
             node.and_then(|rung| rung.node.as_deref()) == Some(taxonomy.stop.as_str())
         };
         let mut texts: Vec<String> = shown.iter().map(|rung| rung.text.clone()).collect();
-        let said = result
-            .said
-            .and_then(|said| ladder.get(said.checked_sub(1)?));
-        let said = said
-            .map(|rung| &rung.text)
-            .filter(|_| !result.shows.is_empty());
+        let dial = Dial::of_ladder(result);
+        let said = dial.and_then(|dial| ladder.get(dial.evidence()?));
+        let said = said.map(|rung| &rung.text);
         let default = said
             .or_else(|| texts.iter().find(at_stop))
             .or(texts.last())?

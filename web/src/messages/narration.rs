@@ -18,9 +18,10 @@ pub struct LevelText {
 /// A result as text.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Narration {
-    /// The answer, with what else the photo shows; for the default position of the dial, as the next three fields.
+    /// The answer and the other things that the photo shows. This field and the next three are for the default position
+    /// of the dial.
     pub sentence: String,
-    /// What the photo may show beyond what the evidence supports, as a sentence.
+    /// A sentence with a guess: something more specific than the evidence supports.
     pub guess: Option<String>,
     /// Index in the path of the step where the evidence stops; `None` if it stops above all named ones.
     pub step: Option<usize>,

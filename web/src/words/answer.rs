@@ -70,9 +70,7 @@ pub fn sentence(taxonomy: &TaxonomyResult, dial: &Dial, level: Option<usize>) ->
 
 /// Returns the most specific caption that the evidence carries, where detectors tell more than the tree.
 fn told(result: &CaptionResult) -> Option<&Rung> {
-    let last = result.said?.checked_sub(1)?;
-    let rung = result.ladder.get(last)?;
-    (!result.shows.is_empty()).then_some(rung)
+    result.ladder.get(Dial::of_ladder(result)?.evidence()?)
 }
 
 /// Returns the answer in one sentence: what the photo shows as a whole, where that is known, else where the path in
@@ -140,7 +138,7 @@ pub fn also_sentence(result: &CaptionResult) -> Option<String> {
     let is_of_people = rung.is_some_and(|rung| rung.node.is_none());
     let says_again =
         |shown: &Shown| is_of_people && shown.role == Role::Subject && shown.node.is_none();
-    // The ladder says the rest of what it is about: "a drink" for espresso, or "a car" as a guess.
+    // A text of the ladder is not repeated: "a drink" above espresso, or "a car" that is a guess.
     let is_of_ladder = |shown: &Shown| {
         result.ladder.iter().any(|rung| {
             let rest = rung.text.strip_prefix(&shown.text);
@@ -296,7 +294,7 @@ mod tests {
         result.ladder[1] = rung("an animal outdoors", 0.995, Some("n1"));
         assert_eq!(answer_sentence(&result, &dial), "An animal outdoors.");
         assert!(answer_guess(&result, &dial).is_some());
-        // What stands in the ladder, if only as a guess, is not said to be likely beside it.
+        // A guess of the ladder is not called likely beside it.
         result
             .ladder
             .push(rung("a boat at the sea", 0.3, Some("n2")));

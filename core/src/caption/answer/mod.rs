@@ -21,7 +21,7 @@ pub struct Caption {
     pub ladder: Vec<Rung>,
     /// Number of rungs, from the first on, that the evidence carries.
     pub said: usize,
-    /// What else the photo shows, most certain first.
+    /// Other things that the photo shows, the most certain one first.
     pub shows: Vec<Shown>,
     /// Place in the taxonomy.
     pub taxonomy: TaxonomyResult,

@@ -1,4 +1,4 @@
-//! What detectors tell of a photo, as rungs of a ladder.
+//! Rungs of a ladder from the results of the detectors.
 
 use super::super::detectors::{Detectors, TOLD};
 use super::super::result::Rung;
@@ -58,8 +58,8 @@ impl Told<'_> {
         }
     }
 
-    /// Says more of what a ladder names, of which the evidence carries the first `said` rungs; returns how many it
-    /// carries then. The guesses below them say the same of themselves.
+    /// Adds the parts of a statement to a ladder whose first `said` rungs the evidence carries, and returns how many it
+    /// carries then. The guesses after these rungs get the same parts.
     pub(super) fn extend(&self, ladder: &mut Vec<Rung>, said: usize, more: &Statement) -> usize {
         let mut parts: Vec<PartIx> = Role::ALL
             .into_iter()
