@@ -13,7 +13,7 @@ use crate::engines;
 ///
 /// The page itself must start at once; every visit fetches the CPU engine, and visits with a
 /// suitable graphics card also the WebGPU engine.
-const BUDGETS: [(&str, u64); 3] = [(PAGE, 590), (engines::CPU, 680), (engines::GPU, 4200)];
+const BUDGETS: [(&str, u64); 3] = [(PAGE, 590), (engines::CPU, 650), (engines::GPU, 4200)];
 
 /// Prefix of the page's own program.
 const PAGE: &str = "espalier-web";

@@ -1,6 +1,6 @@
 //! Cleaning of captions: from text as people write it to plain text for the tokenizer.
 
-use unicode_normalization::UnicodeNormalization;
+use super::normal_form::{compatible, composed};
 
 /// Cleans a text (notation 3.4): HTML entities are decoded twice, curly quotes become straight,
 /// ligatures and full-width forms become plain letters, control characters are removed, white space
@@ -22,8 +22,8 @@ pub fn clean(text: &str) -> String {
     for c in twice.chars() {
         push_plain(c, &mut plain);
     }
-    let composed: String = plain.nfc().collect();
-    let words: Vec<&str> = composed.split_whitespace().collect();
+    let plain = composed(&plain);
+    let words: Vec<&str> = plain.split_whitespace().collect();
     words.join(" ").to_lowercase()
 }
 
@@ -40,9 +40,9 @@ fn push_plain(c: char, out: &mut String) {
         '\u{80}'..='\u{9f}' => out.extend(windows_1252(c)),
         // Ligatures, digraphs, full-width and half-width forms.
         '\u{132}' | '\u{133}' | '\u{1c4}'..='\u{1cc}' | '\u{1f1}'..='\u{1f3}' => {
-            out.extend(c.nfkc());
+            out.push_str(&compatible(c));
         }
-        '\u{fb00}'..='\u{fb06}' | '\u{ff01}'..='\u{ffef}' => out.extend(c.nfkc()),
+        '\u{fb00}'..='\u{fb06}' | '\u{ff01}'..='\u{ffef}' => out.push_str(&compatible(c)),
         _ => out.push(c),
     }
 }

@@ -13,6 +13,7 @@
 
 mod bpe;
 mod clean;
+mod normal_form;
 mod rules;
 mod split;
 #[cfg(feature = "burn")]

@@ -2,10 +2,9 @@
 
 use std::collections::HashMap;
 
-use unicode_normalization::UnicodeNormalization;
-use unicode_normalization::char::is_combining_mark;
 use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
 
+use super::normal_form::decomposed;
 use crate::error::{CoreError, Result};
 
 /// Prefix of a piece that continues a word.
@@ -112,7 +111,9 @@ impl WordPieces {
 /// punctuation and Chinese characters are words of their own.
 fn words(text: &str) -> Vec<String> {
     let mut words = vec![String::new()];
-    let plain = text.nfd().filter(|c| !is_combining_mark(*c));
+    let text = decomposed(text);
+    let is_mark = |c: &char| c.general_category_group() == GeneralCategoryGroup::Mark;
+    let plain = text.chars().filter(|c| !is_mark(c));
     for c in plain.flat_map(char::to_lowercase) {
         if c.is_whitespace() {
             words.push(String::new());

@@ -212,6 +212,17 @@ pub(crate) fn weigh_a_phrase(browser: &Browser) {
     for word in ["captions I know", "a vehicle"] {
         assert!(verdict.contains(word), "{verdict}: {word}");
     }
+    // The browser's tables of Unicode's normal forms serve the tokenizer: full-width letters are the same word.
+    let wide = "a \u{ff56}\u{ff45}\u{ff48}\u{ff49}\u{ff43}\u{ff4c}\u{ff45}";
+    browser.type_text("[data-testid=why-input]", wide);
+    browser.press("[data-testid=why-ask]");
+    browser.wait_for(
+        "the same word in wide letters",
+        &format!(
+            "const said = document.querySelector('[data-testid=verdict]')?.innerText ?? '';\
+             return said.includes('“{wide}”; the closest one is a vehicle')"
+        ),
+    );
     browser.type_text("[data-testid=why-input]", "asdfgh");
     browser.press("[data-testid=why-ask]");
     browser.wait_for(
