@@ -15,6 +15,7 @@ use crate::bundle::{BundleFiles, Caution, Manifest};
 use crate::error::Result;
 use crate::geometry::Space;
 use crate::input::Preprocess;
+use crate::statements::PartIx;
 use crate::taxonomy::{NodeIx, Taxonomy};
 
 /// A bundle with its image encoder.
@@ -195,13 +196,23 @@ impl Captioner {
         Ok(self.ranked(embedding, path))
     }
 
+    /// Returns the subjects that the taxonomy [denies](Detectors::denied) of a photo.
+    #[must_use]
+    pub fn denied(&self, detectors: &Detectors, embedding: &[f32]) -> Vec<PartIx> {
+        let shares = self.classifier.shares(&self.space, embedding);
+        detectors.denied(self.classifier.taxonomy(), &shares)
+    }
+
     fn ranked(&self, embedding: &[f32], path: TaxonomyPath) -> Caption {
         let scores = self.index.scores(&self.space, embedding);
         let taxonomy = self.classifier.taxonomy();
         let ladder = ladder::build(&self.index, &scores, taxonomy, &path);
         let answer = Answer::of_tree(ladder, TaxonomyResult::of(taxonomy, &path));
         match &self.detectors {
-            Some(detectors) => answer.told(detectors, &self.space, embedding),
+            Some(detectors) => {
+                let denied = self.denied(detectors, embedding);
+                answer.told(detectors, &denied, &self.space, embedding)
+            }
             None => answer.into_caption(),
         }
     }

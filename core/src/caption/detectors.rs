@@ -11,7 +11,8 @@ use super::files;
 use super::result::Shown;
 use crate::bundle::BundleFiles;
 use crate::error::{CoreError, Result};
-use crate::statements::{Number, PERSON, PartIx, SEVERAL, Vocabulary};
+use crate::statements::{Number, PERSON, PartIx, Role, SEVERAL, Vocabulary};
+use crate::taxonomy::Taxonomy;
 use crate::weights::Tensors;
 
 /// Name of the tensor of weights, `[parts, d_embed]`.
@@ -24,6 +25,9 @@ pub const POINTS: &str = "points";
 /// Least probability at which a part is told.
 pub const TOLD: f64 = 0.5;
 
+/// The same for subjects: the answer begins with one, so a wrong one describes the photo wrongly as a whole.
+pub const TOLD_OF_A_SUBJECT: f64 = 0.6;
+
 /// The same for kinds of people: a wrong age is worse than "people".
 pub const TOLD_OF_A_PERSON: f64 = 0.8;
 
@@ -31,7 +35,16 @@ pub const TOLD_OF_A_PERSON: f64 = 0.8;
 pub const TOLD_OF_A_KIND: f64 = 0.9;
 
 /// Maximum probability of several people at which the answer says "a person".
-const ONE: f64 = 0.3;
+const ONE: f64 = 0.2;
+
+/// Minimum probability of several people at which the answer says "people"; between both it says "one or more people".
+const MANY: f64 = 0.7;
+
+/// Minimum number of labels of a subject at which the taxonomy may deny it.
+const DENIABLE: usize = 20;
+
+/// Maximum share of these labels, all together, at which the taxonomy denies the subject.
+const DENIED: f32 = 0.02;
 
 /// The detectors of a bundle, one for each part of its vocabulary.
 #[derive(Clone, Debug)]
@@ -114,19 +127,41 @@ impl Detectors {
     /// `[d_embed] -> [parts]`
     #[must_use]
     pub fn probabilities(&self, point: &[f32]) -> Vec<f64> {
-        let scores = self.scores(point).into_iter();
+        self.probabilities_without(point, &[])
+    }
+
+    /// As [`probabilities`](Self::probabilities), for a photo that does not show some parts.
+    #[must_use]
+    pub fn probabilities_without(&self, point: &[f32], denied: &[PartIx]) -> Vec<f64> {
+        let scores = self.scores(point, denied).into_iter();
         scores.map(|score| 1.0 / (1.0 + (-score).exp())).collect()
+    }
+
+    /// Returns the subjects of which a taxonomy has many labels while a photo looks like none of them: a panda, whose
+    /// label is another one, may look like a dog to the detector alone. `shares` are those of the taxonomy's nodes.
+    #[must_use]
+    pub fn denied(&self, taxonomy: &Taxonomy, shares: &[f32]) -> Vec<PartIx> {
+        let words = &self.vocabulary;
+        let is_denied = |ix: &PartIx| {
+            let part = words.part(*ix);
+            let node = part.node.as_deref().and_then(|id| taxonomy.find(id));
+            part.role == Role::Subject
+                && node.is_some_and(|node| {
+                    taxonomy.labelled_below(node).len() >= DENIABLE && shares[node.index()] < DENIED
+                })
+        };
+        words.indices().filter(is_denied).collect()
     }
 
     /// Returns how strongly a photo's point speaks for parts of statements: the sum of their log-odds.
     pub(super) fn log_odds(&self, point: &[f32], parts: &[PartIx]) -> f64 {
-        let scores = self.scores(point);
+        let scores = self.scores(point, &[]);
         parts.iter().map(|part| scores[part.index()]).sum()
     }
 
     /// Returns the log-odds of each part for a photo's point, in the order of the vocabulary. A part has at least
-    /// those of each part below it.
-    fn scores(&self, point: &[f32]) -> Vec<f64> {
+    /// those of each part below it; a denied one has none.
+    fn scores(&self, point: &[f32], denied: &[PartIx]) -> Vec<f64> {
         let direction = direction(point);
         let rows = self.weights.chunks(self.width.max(1)).zip(&self.bias);
         let score = |(row, bias): (&[f32], &f32)| {
@@ -135,6 +170,9 @@ impl Detectors {
             sum + f64::from(*bias)
         };
         let mut scores: Vec<f64> = rows.map(score).collect();
+        for ix in denied {
+            scores[ix.index()] = f64::NEG_INFINITY;
+        }
         for ix in self.vocabulary.indices() {
             for above in self.vocabulary.ancestors(ix) {
                 scores[above.index()] = scores[above.index()].max(scores[ix.index()]);
@@ -147,14 +185,13 @@ impl Detectors {
     pub(super) fn told(&self, p: &[f64]) -> Vec<PartIx> {
         let words = &self.vocabulary;
         let person = words.find(PERSON);
-        let name = |ix: PartIx| words.part(ix).text(Number::Any);
-        // "People" may be one or several, but "a child" is one, and "children" are several.
-        let needs_number = |ix: PartIx| {
-            words.find(SEVERAL).is_some() && person.is_some_and(|person| name(ix) != name(person))
-        };
+        // "A child" is one, and "children" are several; "one or more children" may be either.
+        let needs_number =
+            |ix: PartIx| words.find(SEVERAL).is_some() && !words.part(ix).has_any_number();
         let is_kind =
             |ix: PartIx| person.is_some_and(|person| ix != person && words.is_within(ix, person));
         let least = |ix: PartIx| match words.ancestors(ix).len() {
+            _ if !is_kind(ix) && words.part(ix).role == Role::Subject => TOLD_OF_A_SUBJECT,
             _ if !is_kind(ix) => TOLD,
             _ if needs_number(ix) && self.number(p, ix) == Number::Any => f64::INFINITY,
             0 | 1 => TOLD_OF_A_PERSON,
@@ -203,13 +240,13 @@ impl Detectors {
     /// Returns the parts that a phrase mentions, with the probability that a photo with this point shows each;
     /// the most specific ones, most certain first.
     #[must_use]
-    pub fn asked(&self, phrase: &str, point: &[f32]) -> Vec<Shown> {
+    pub fn asked(&self, phrase: &str, point: &[f32], denied: &[PartIx]) -> Vec<Shown> {
         let words = &self.vocabulary;
         let mentions = words.mentions(phrase);
         let mut parts: Vec<PartIx> = mentions.all().iter().map(|mention| mention.part).collect();
         parts.sort_unstable();
         parts.dedup();
-        let p = self.probabilities(point);
+        let p = self.probabilities_without(point, denied);
         let is_implied = |ix: PartIx| {
             parts
                 .iter()
@@ -241,7 +278,7 @@ impl Detectors {
             return Number::Any;
         }
         match p[several.index()] {
-            p if p >= TOLD => Number::Several,
+            p if p >= MANY => Number::Several,
             p if p <= ONE => Number::One,
             _ => Number::Any,
         }
@@ -372,6 +409,7 @@ mod tests {
         let asked = detectors.asked(
             "why is there no table and child outside in the snow",
             &[1.0, 0.0],
+            &[],
         );
         let asked: Vec<_> = asked
             .iter()
@@ -381,7 +419,51 @@ mod tests {
             asked,
             [("a child", true), ("snow", true), ("a table", false)]
         );
-        assert!(detectors.asked("asdfgh", &[1.0, 0.0]).is_empty());
+        assert!(detectors.asked("asdfgh", &[1.0, 0.0], &[]).is_empty());
+    }
+
+    #[test]
+    fn a_subject_that_looks_like_none_of_its_many_labels_is_denied() {
+        let words = "role\tid\tabove\texcludes\tname\tlink\tnode\twords\n\
+            subject\tanimal\t\t\tanimal\t\tr\tanimal\n\
+            subject\tdog\tanimal\t\tdog\t\td\tdog\n\
+            subject\tbear\tanimal\t\tbear\t\tb\tbear\n";
+        let tree = |dogs: usize| {
+            let mut tsv =
+                "synset\tnames\thypernyms\tlabelled\nr\tanimal\t\t0\nd\tdog\tr\t0\nb\tbear\tr\t1\n"
+                    .to_owned();
+            for i in 0..dogs {
+                tsv.push_str(&format!("d{i}\tdog {i}\td\t1\n"));
+            }
+            Taxonomy::from_tsv(&tsv).unwrap()
+        };
+        let zeros = |name: &str, shape: &[usize], value: f32| {
+            let data = vec![value; shape.iter().product()];
+            let shape = shape.to_vec();
+            (name.to_owned(), HostTensor { shape, data })
+        };
+        let tensors = Tensors {
+            tensors: BTreeMap::from([
+                zeros(WEIGHTS, &[3, 1], 0.0),
+                zeros(BIAS, &[3], 2.0),
+                zeros(POINTS, &[3, 1], 0.0),
+            ]),
+            ..Tensors::default()
+        };
+        let detectors = Detectors::new(Vocabulary::from_tsv(words).unwrap(), &tensors, 1).unwrap();
+        let dog = detectors.vocabulary().find("dog").unwrap();
+        let denied = |dogs: usize, share: f32| {
+            let tree = tree(dogs);
+            let mut shares = vec![1.0; tree.nodes().len()];
+            shares[tree.find("d").unwrap().index()] = share;
+            shares[tree.find("b").unwrap().index()] = 0.0;
+            detectors.denied(&tree, &shares)
+        };
+        assert_eq!(denied(20, 0.005), [dog]);
+        assert_eq!((denied(20, 0.03), denied(19, 0.005)), (vec![], vec![]));
+        let p = detectors.probabilities_without(&[1.0], &[dog]);
+        assert_eq!(p[dog.index()], 0.0);
+        assert!(p[0] > 0.8, "the bear is an animal");
     }
 
     #[test]

@@ -10,6 +10,9 @@ use crate::error::{CoreError, Result};
 use crate::geometry::Space;
 use crate::taxonomy::{NodeIx, Taxonomy, descend, roll_up};
 
+/// Share of the labels of the first informative node from which on a node below it says nearly the same.
+const SAME: f64 = 0.9;
+
 /// The path of a photo.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TaxonomyPath {
@@ -134,6 +137,16 @@ impl Classifier {
         self.score_nodes(space, image, below).p
     }
 
+    /// Returns the share of the labels at or below each node, in the order of [`Taxonomy::nodes`], before any evidence.
+    #[must_use]
+    pub fn shares(&self, space: &Space, image: &[f32]) -> Vec<f32> {
+        self.rolled_up(&self.logits(space, image))
+    }
+
+    fn rolled_up(&self, logits: &[f64]) -> Vec<f32> {
+        roll_up(&self.taxonomy, &softmax(logits, self.calibration.scale))
+    }
+
     fn score_nodes(&self, space: &Space, image: &[f32], below: Option<NodeIx>) -> NodeScores {
         let mut logits = self.logits(space, image);
         let allowed = below.map_or(&[][..], |node| self.taxonomy.labelled_below(node));
@@ -144,8 +157,7 @@ impl Classifier {
                 }
             }
         }
-        let leaves = softmax(&logits, self.calibration.scale);
-        let shares = roll_up(&self.taxonomy, &leaves);
+        let shares = self.rolled_up(&logits);
         let best = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let evidence = ImageEvidence {
             best: self.calibration.scale * best,
@@ -196,13 +208,17 @@ impl Classifier {
         }
     }
 
-    /// Returns the smallest support with which a path may stop at a node.
+    /// Returns the smallest support with which a path may stop at a node. The first informative node has a threshold of
+    /// its own, as have the nodes below it that say nearly the same: "living thing", "organism", "animal".
     fn threshold_of(&self, node: NodeIx) -> f64 {
         let taxonomy = &self.taxonomy;
-        let parent = taxonomy.node(node).parents.first();
-        let is_first =
-            taxonomy.is_informative(node) && !parent.is_some_and(|ix| taxonomy.is_informative(*ix));
-        let first = self.calibration.first_threshold.filter(|_| is_first);
+        let labels = |ix: NodeIx| taxonomy.labelled_below(ix).len() as f64;
+        let mut path = taxonomy.path_to(node).into_iter();
+        let first = path.find(|ix| taxonomy.is_informative(*ix));
+        let says_the_same = first.is_some_and(|first| {
+            node == first || !taxonomy.node(node).labelled && labels(node) >= SAME * labels(first)
+        });
+        let first = self.calibration.first_threshold.filter(|_| says_the_same);
         first.unwrap_or(self.calibration.threshold)
     }
 

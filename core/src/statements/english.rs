@@ -28,6 +28,11 @@ impl Name {
         &self.singular
     }
 
+    /// Returns whether it has a form for an unknown number.
+    pub(super) fn has_any(&self) -> bool {
+        self.any.is_some()
+    }
+
     /// Writes the forms as they are read.
     pub(super) fn write(&self) -> String {
         let [plural, any] = [&self.plural, &self.any].map(|form| form.as_deref().unwrap_or(""));
@@ -130,10 +135,10 @@ mod tests {
 
     #[test]
     fn nouns_are_said_in_every_number() {
-        let name = Name::parse("person|people|people");
+        let name = Name::parse("person|people|one or more people");
         let phrases = Number::ALL.map(|number| name.as_ref().map(|name| name.phrase(number)));
         let expected = [
-            "people",
+            "one or more people",
             "a person",
             "people",
             "two people",

@@ -95,6 +95,12 @@ impl Part {
         self.name.is_some()
     }
 
+    /// Returns whether it can be said where its number is not known.
+    #[must_use]
+    pub fn has_any_number(&self) -> bool {
+        self.name.as_ref().is_some_and(Name::has_any)
+    }
+
     /// Returns the words for a number of it; empty for a part that is never said.
     #[must_use]
     pub fn text(&self, number: Number) -> String {

@@ -278,6 +278,7 @@ mod tests {
         assert_eq!(
             texts(&["man", "eat", "table", "restaurant"], Number::Group),
             [
+                "one or more people",
                 "people",
                 "a group of people",
                 "a group of men",

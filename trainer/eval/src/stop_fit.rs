@@ -9,14 +9,14 @@ use espalier_core::taxonomy::NodeIx;
 use super::calibrate::{Case, fit_logistic, fit_scale};
 use super::stop::{Kind, Picture, Walk, mean, walks};
 
-/// A path stops at the deepest node with at least this support: three of four stops must be right
-/// when half of the photos show no known label. The value is high because a stop that is too deep
-/// misleads, while one that is too shallow is only vague.
-const THRESHOLD: f64 = 0.75;
+/// A path stops at the deepest node with at least this support. Half of the photos of the fit show no known label, as
+/// most photos that people take. The value is high because a stop that is too deep misleads, while one that is too
+/// shallow is only vague.
+const THRESHOLD: f64 = 0.88;
 /// The same for the first informative node of a path: a general answer is worth more than none. Most
 /// photos that show no label are then at least said to be of an animal or a man-made object. Plain
 /// colours stay below this limit. It is low because the weight of outliers lowers all support.
-const FIRST_THRESHOLD: f64 = 0.45;
+const FIRST_THRESHOLD: f64 = 0.38;
 /// Weight of the node at which a path stops, in the fit of the reported probabilities.
 const AT_STOP: f64 = 5.0;
 /// Number of folds of the labels; each is held out in turn, so that its photos show no known label.

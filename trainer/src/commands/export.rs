@@ -2,7 +2,8 @@
 
 mod inputs;
 
-use std::path::{Path, PathBuf};
+use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
 use burn::tensor::Device;
@@ -16,7 +17,7 @@ use espalier_core::caption::{Captioner, Engine, TextEmbedder};
 use espalier_core::taxonomy::{NodeIx, Taxonomy};
 use espalier_data::Dataset;
 use espalier_data::formats::registry::{self, Need};
-use espalier_eval::embed::{self, Reading};
+use espalier_eval::embed::{self, Labelled, Reading};
 use espalier_eval::zero_shot;
 use espalier_io::disk::read;
 use espalier_io::disk::write::{check_writable, write_atomic};
@@ -36,7 +37,7 @@ use crate::export::site::{EmbedCode, Site};
 use crate::export::{Bundle, ExportDtype, card};
 use crate::fit::source::{self, run_config};
 
-use inputs::{Inputs, taxonomy_of_card};
+use inputs::{Inputs, file_names, taxonomy_of_card};
 pub use inputs::{directions, taxonomy};
 
 /// Version of a model that is given none.
@@ -145,21 +146,21 @@ fn measure(
         model_file::from_bundle(b.manifest.clone(), &b.checked()?, device)
     };
     let (stored, full) = (of_bundle(bundle)?, of_bundle(plain)?);
-    let captioner = open(bundle)?;
     note(format_args!(
         "comparing on up to {} images of {}",
         args.probe_size, inputs.probe_name
     ));
     let stored = embed_probe(&stored, Arc::clone(data), taxonomy, args.probe_size, device)?;
     let full = embed_probe(&full, Arc::clone(data), taxonomy, args.probe_size, device)?;
-    let (calibration, stops) = calibrate(
+    let size = args.probe_size;
+    let captioner = open(bundle)?;
+    let stops = recalibrate(
+        bundle,
         &captioner,
-        stored.model,
-        &stored.pictures,
-        (data, taxonomy, reading(args.probe_size)),
+        (stored.model, &stored.pictures),
+        (data, size),
         device,
     )?;
-    bundle.set_calibration(&calibration)?;
     let captioners = (&open(plain)?, &open(bundle)?);
     let gate = Gate::compare(&full, &stored, captioners, taxonomy, device)?;
     gate.check(args.max_drop)?;
@@ -184,6 +185,24 @@ fn measure(
     }
     bundle.manifest.set_cautions(cautions);
     Ok(gate)
+}
+
+/// Calibrates a bundle on labelled images, of which `pictures` are embedded by its `model`. Returns the metrics of its
+/// stops.
+///
+/// # Errors
+/// A failing photo or device.
+fn recalibrate(
+    bundle: &mut Bundle,
+    captioner: &Captioner,
+    (model, pictures): (&Model, &Labelled),
+    (data, size): (&Arc<dyn Dataset>, usize),
+    device: &Device,
+) -> anyhow::Result<BTreeMap<String, f64>> {
+    let of = (data, captioner.untaught().taxonomy(), reading(size));
+    let (calibration, stops) = calibrate(captioner, model, pictures, of, device)?;
+    bundle.set_calibration(&calibration)?;
+    Ok(stops)
 }
 
 /// Fits the detectors of a bundle, if --statements names images with captions.
@@ -212,20 +231,18 @@ fn add_detectors(
     let points = detectors::points(&texts, &vocabulary)?;
     detectors.tensors.insert(POINTS.to_owned(), points);
     bundle.set_detectors(&vocabulary, &detectors, args.dtype)?;
-    // Only file names: folders of this machine mean nothing to readers of the manifest.
-    let name = |path: &PathBuf| path.file_name().map(|name| name.display().to_string());
-    let names = |paths: &[PathBuf]| paths.iter().filter_map(name).collect::<Vec<_>>().into();
     let licence = &mut bundle.manifest.licence;
     if !licence.contains(STATEMENT_TERMS) {
         licence.push_str(STATEMENT_TERMS);
     }
     let provenance = &mut bundle.manifest.provenance;
-    provenance.insert("statements".into(), names(&args.statements));
-    provenance.insert("statements_shows".into(), names(&args.shows));
+    provenance.insert("statements".into(), file_names(&args.statements).into());
+    provenance.insert("statements_shows".into(), file_names(&args.shows).into());
     Ok(())
 }
 
-/// Writes a bundle with detectors added; everything else stays as it is.
+/// Writes a bundle with detectors added, and with a new calibration if --probe names images for it; everything else
+/// stays as it is.
 ///
 /// # Errors
 /// As [`write_bundle`].
@@ -241,6 +258,19 @@ fn extend_bundle(args: &ExportArgs, notes: &str) -> anyhow::Result<()> {
         true => None,
         false => Some(registry::open(&args.probe, Need::Labels)?),
     };
+    if let Some(data) = &labelled {
+        let files = bundle.checked()?;
+        let captioner = Captioner::open(&bundle.manifest_bytes()?, &files, &engine(&device))?;
+        let model = model_file::from_bundle(bundle.manifest.clone(), &files, &device)?;
+        let (taxonomy, size) = (captioner.untaught().taxonomy(), args.probe_size);
+        let pictures = embed::labelled(&model, Arc::clone(data), taxonomy, reading(size), &device)?;
+        let of_model = (&model, &pictures);
+        let stops = recalibrate(&mut bundle, &captioner, of_model, (data, size), &device)?;
+        bundle.manifest.metrics.extend(stops);
+        let measured_on = file_names(&args.probe).join(", ");
+        let provenance = &mut bundle.manifest.provenance;
+        provenance.insert("measured_on".into(), measured_on.into());
+    }
     add_detectors(args, labelled.as_ref(), &mut bundle, &device)?;
     let manifest = &mut bundle.manifest;
     if let Some(name) = &args.name {

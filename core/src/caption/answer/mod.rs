@@ -12,7 +12,7 @@ use crate::geometry::Space;
 use crate::statements::{PERSON, PartIx, Role};
 
 /// Probability from which a subject is kept although the taxonomy contradicts it.
-const PLAIN: f64 = 0.8;
+const PLAIN: f64 = 0.85;
 
 /// Caption ladder and taxonomy path of a photo's embedding, with what else the photo shows.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,16 +71,22 @@ impl Answer {
         }
     }
 
-    /// Adds what the detectors tell of a photo's point.
+    /// Adds what the detectors tell of a photo's point, without the parts that the taxonomy [denies](Detectors::denied).
     ///
     /// If the taxonomy names the subject of the statement, the ladder keeps the taxonomy's names and ends with the rest
     /// of the statement: "a dog", "a gun dog", "a gun dog in snow". Otherwise the statement becomes the ladder, and
     /// `shows` lists what the taxonomy names.
-    pub(super) fn told(mut self, detectors: &Detectors, space: &Space, point: &[f32]) -> Caption {
+    pub(super) fn told(
+        mut self,
+        detectors: &Detectors,
+        denied: &[PartIx],
+        space: &Space,
+        point: &[f32],
+    ) -> Caption {
+        let mut p = detectors.probabilities_without(point, denied);
         let path = &self.taxonomy.path;
         let stop = path.iter().position(|step| step.id == self.taxonomy.stop);
         let named = named_parts(&path[..stop.map_or(0, |stop| stop + 1)], detectors);
-        let mut p = detectors.probabilities(point);
         self.doubt_other_subjects(&mut p, &named, detectors);
         for (part, known) in &named {
             p[part.index()] = p[part.index()].max(*known);

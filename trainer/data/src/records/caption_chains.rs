@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn statements_that_differ_in_their_number_have_another_number_as_their_negative() {
         let found = chain("Two men", NegativeKind::SameTier, 3).unwrap();
-        assert_eq!(found.positives[0], "people");
+        assert_eq!(found.positives[0], "one or more people");
         assert!(
             found
                 .negatives

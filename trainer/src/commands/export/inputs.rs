@@ -11,6 +11,7 @@ use espalier_core::caption::CaptionEntry;
 use espalier_core::model::{LiftKind, TextFamily};
 use espalier_core::taxonomy::{Lexicon, Taxonomy};
 use espalier_data::Dataset;
+use espalier_data::formats::condition::{Condition, split_condition};
 use espalier_data::formats::open;
 use espalier_data::formats::registry::{self, Need};
 use espalier_data::nouns::wordnet::Nouns;
@@ -48,18 +49,32 @@ struct Probe {
     is_training: bool,
 }
 
+/// Returns the names of files without their folders, which mean nothing to readers of a manifest. A condition on the rows
+/// stays, the folder of the photos does not.
+pub(super) fn file_names(paths: &[PathBuf]) -> Vec<String> {
+    let name = |path: &PathBuf| {
+        let (file, condition) = split_condition(path);
+        let name = file
+            .file_name()
+            .unwrap_or(file.as_os_str())
+            .display()
+            .to_string();
+        match condition {
+            Some(Condition { column, value }) if column != "images" => {
+                format!("{name}?{column}={value}")
+            }
+            _ => name,
+        }
+    };
+    paths.iter().map(name).collect()
+}
+
 /// Returns the probe: the data of the flag, else the run's validation data, else its training data.
 fn probe(args: &ExportArgs, model: &Model) -> anyhow::Result<Probe> {
     if !args.probe.is_empty() {
-        // Only file names: folders of this machine mean nothing to readers of the model card.
-        let names = args.probe.iter().map(|path| {
-            let name = path.file_name().unwrap_or(path.as_os_str());
-            name.display().to_string()
-        });
-        let names: Vec<String> = names.collect();
         return Ok(Probe {
             data: registry::open(&args.probe, Need::Labels)?,
-            name: names.join(", "),
+            name: file_names(&args.probe).join(", "),
             is_training: false,
         });
     }
