@@ -7,7 +7,7 @@ use super::detectors::Detectors;
 use super::encoders::ImagePart;
 use super::index::{CaptionIndex, embedding_rows};
 use super::path::{Classifier, TaxonomyPath};
-use super::result::{Lineage, ModelInfo, PathStep, TaxonomyResult};
+use super::result::{Lineage, ModelInfo, PathStep, Shown, TaxonomyResult};
 use super::self_test::cosine;
 use super::taught::TaughtConcept;
 use super::{files, ladder};
@@ -15,7 +15,6 @@ use crate::bundle::{BundleFiles, Caution, Manifest};
 use crate::error::Result;
 use crate::geometry::Space;
 use crate::input::Preprocess;
-use crate::statements::PartIx;
 use crate::taxonomy::{NodeIx, Taxonomy};
 
 /// A bundle with its image encoder.
@@ -183,7 +182,8 @@ impl Captioner {
     /// Returns the ladder and taxonomy path of an embedding.
     #[must_use]
     pub fn rank(&self, embedding: &[f32]) -> Caption {
-        self.ranked(embedding, self.classifier.path(&self.space, embedding))
+        let place = self.classifier.place(&self.space, embedding, None);
+        self.ranked(embedding, &place.path, &place.shares)
     }
 
     /// Like [`rank`](Self::rank), for a photo that is known to show something at or below a node.
@@ -193,28 +193,35 @@ impl Captioner {
     /// or below it.
     pub fn rank_below(&self, embedding: &[f32], node: &str) -> Result<Caption> {
         let path = self.classifier.path_below(&self.space, embedding, node)?;
-        Ok(self.ranked(embedding, path))
+        let place = self.classifier.place(&self.space, embedding, None);
+        Ok(self.ranked(embedding, &path, &place.shares))
     }
 
-    /// Returns the subjects that the taxonomy [denies](Detectors::denied) of a photo.
-    #[must_use]
-    pub fn denied(&self, detectors: &Detectors, embedding: &[f32]) -> Vec<PartIx> {
-        let shares = self.classifier.shares(&self.space, embedding);
-        detectors.denied(self.classifier.taxonomy(), &shares)
-    }
-
-    fn ranked(&self, embedding: &[f32], path: TaxonomyPath) -> Caption {
+    /// Returns the caption of a path; `shares` are those of all labels.
+    fn ranked(&self, embedding: &[f32], path: &TaxonomyPath, shares: &[f32]) -> Caption {
         let scores = self.index.scores(&self.space, embedding);
         let taxonomy = self.classifier.taxonomy();
-        let ladder = ladder::build(&self.index, &scores, taxonomy, &path);
-        let answer = Answer::of_tree(ladder, TaxonomyResult::of(taxonomy, &path));
+        let ladder = ladder::build(&self.index, &scores, taxonomy, path);
+        let answer = Answer::of_tree(ladder, TaxonomyResult::of(taxonomy, path));
         match &self.detectors {
             Some(detectors) => {
-                let denied = self.denied(detectors, embedding);
+                let denied = detectors.denied(taxonomy, shares);
                 answer.told(detectors, &denied, &self.space, embedding)
             }
             None => answer.into_caption(),
         }
+    }
+
+    /// Returns the parts of statements that a phrase mentions, with the probability that a photo shows each; none
+    /// without detectors.
+    #[must_use]
+    pub fn asked(&self, phrase: &str, embedding: &[f32]) -> Vec<Shown> {
+        let Some(detectors) = &self.detectors else {
+            return Vec::new();
+        };
+        let place = self.classifier.place(&self.space, embedding, None);
+        let denied = detectors.denied(self.classifier.taxonomy(), &place.shares);
+        detectors.asked(phrase, embedding, &denied)
     }
 
     /// Returns the path from the root to a node, with the photo's probability of each step.

@@ -10,7 +10,7 @@ use crate::error::{CoreError, Result};
 use crate::geometry::Space;
 use crate::taxonomy::{NodeIx, Taxonomy, descend, roll_up};
 
-/// Share of the labels of the first informative node from which on a node below it says nearly the same.
+/// Share of the labels of the first informative node that a node below it needs to say nearly the same.
 const SAME: f64 = 0.9;
 
 /// The path of a photo.
@@ -29,6 +29,8 @@ pub struct Placement {
     pub path: TaxonomyPath,
     /// Probability of each node, in the order of [`Taxonomy::nodes`].
     pub p: Vec<f32>,
+    /// Share of the labels at or below each node, in the same order, before any evidence.
+    pub shares: Vec<f32>,
 }
 
 /// Zero-shot classifier over the labelled nodes of a taxonomy.
@@ -137,16 +139,6 @@ impl Classifier {
         self.score_nodes(space, image, below).p
     }
 
-    /// Returns the share of the labels at or below each node, in the order of [`Taxonomy::nodes`], before any evidence.
-    #[must_use]
-    pub fn shares(&self, space: &Space, image: &[f32]) -> Vec<f32> {
-        self.rolled_up(&self.logits(space, image))
-    }
-
-    fn rolled_up(&self, logits: &[f64]) -> Vec<f32> {
-        roll_up(&self.taxonomy, &softmax(logits, self.calibration.scale))
-    }
-
     fn score_nodes(&self, space: &Space, image: &[f32], below: Option<NodeIx>) -> NodeScores {
         let mut logits = self.logits(space, image);
         let allowed = below.map_or(&[][..], |node| self.taxonomy.labelled_below(node));
@@ -157,7 +149,8 @@ impl Classifier {
                 }
             }
         }
-        let shares = self.rolled_up(&logits);
+        let leaves = softmax(&logits, self.calibration.scale);
+        let shares = roll_up(&self.taxonomy, &leaves);
         let best = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let evidence = ImageEvidence {
             best: self.calibration.scale * best,
@@ -205,6 +198,7 @@ impl Classifier {
                 stop: descent.stop,
             },
             p,
+            shares,
         }
     }
 
@@ -215,11 +209,11 @@ impl Classifier {
         let labels = |ix: NodeIx| taxonomy.labelled_below(ix).len() as f64;
         let mut path = taxonomy.path_to(node).into_iter();
         let first = path.find(|ix| taxonomy.is_informative(*ix));
-        let says_the_same = first.is_some_and(|first| {
+        let is_like_first = first.is_some_and(|first| {
             node == first || !taxonomy.node(node).labelled && labels(node) >= SAME * labels(first)
         });
-        let first = self.calibration.first_threshold.filter(|_| says_the_same);
-        first.unwrap_or(self.calibration.threshold)
+        let threshold = self.calibration.first_threshold.filter(|_| is_like_first);
+        threshold.unwrap_or(self.calibration.threshold)
     }
 
     /// Returns the label whose point is nearest to a phrase's.
@@ -447,6 +441,30 @@ mod tests {
         let first = f64::from(steps[1].1) - 0.01;
         assert_eq!(stop(above_all, Some(first)), Some(1));
         assert_eq!(stop(0.5, Some(0.6)), None, "above the threshold");
+    }
+
+    #[test]
+    fn nodes_that_say_nearly_the_same_as_the_first_informative_one_share_its_threshold() {
+        let mut tsv =
+            "synset\tnames\thypernyms\tlabelled\nr\tall\t\t0\nt\tthing\tr\t0\nl\tliving\tr\t0\n\
+            a\tanimal\tl\t0\np\tplant\tl\t1\nd\tdog\ta\t0\n"
+                .to_owned();
+        for (parent, count) in [("t", 10), ("d", 5), ("a", 4)] {
+            for i in 0..count {
+                tsv.push_str(&format!("{parent}{i}\t{parent} {i}\t{parent}\t1\n"));
+            }
+        }
+        let taxonomy = Taxonomy::from_tsv(&tsv).unwrap();
+        let calibration = Calibration {
+            threshold: 0.8,
+            first_threshold: Some(0.4),
+            ..Calibration::of_scale(1.0)
+        };
+        let labels = taxonomy.labelled().len();
+        let classifier = Classifier::new(taxonomy, vec![0.0; labels], 1, calibration).unwrap();
+        let threshold = |id: &str| classifier.threshold_of(classifier.node(id).unwrap());
+        assert_eq!(["t", "l", "a"].map(threshold), [0.4; 3]);
+        assert_eq!(["r", "d", "p", "a0", "t0"].map(threshold), [0.8; 5]);
     }
 
     #[test]

@@ -402,6 +402,45 @@ fn export_told(file: &Path, out: &Path, more: &[&str]) -> std::process::Output {
 }
 
 #[test]
+fn a_bundle_is_calibrated_again_on_enough_labelled_images() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = write_colours(dir.path());
+    let tiny = PathBuf::from(tiny_path());
+    let tree = fs::read_to_string(tiny.join("taxonomy.tsv")).unwrap();
+    let labels = tree.lines().filter_map(|row| row.strip_suffix("\t1"));
+    let ids = labels.filter_map(|row| row.split('\t').next());
+    let examples = tiny.join("../../examples");
+    let photos = ids.map(|id| (id, examples.join(format!("{id}.webp"))));
+    let photos: Vec<_> = photos.filter(|(_, photo)| photo.exists()).collect();
+    let calibrated = |count: usize| {
+        let probe = dir.path().join(format!("probe-{count}"));
+        for (id, photo) in &photos[..count] {
+            fs::create_dir_all(probe.join(id)).unwrap();
+            fs::copy(photo, probe.join(id).join("1.webp")).unwrap();
+        }
+        let out = dir.path().join(format!("told-{count}"));
+        let run = export_told(&file, &out, &["--probe", probe.to_str().unwrap()]);
+        let said = String::from_utf8_lossy(&run.stderr).into_owned();
+        assert_eq!(run.status.code(), Some(0), "{said}");
+        let manifest = fs::read(out.join("manifest.json")).unwrap();
+        let manifest: Value = serde_json::from_slice(&manifest).unwrap();
+        let measured_on = manifest["provenance"]["measured_on"].clone();
+        (
+            fs::read(out.join("calibration.json")).unwrap(),
+            measured_on,
+            said,
+        )
+    };
+    let shipped = fs::read(tiny.join("calibration.json")).unwrap();
+    let (kept, measured_on, said) = calibrated(10);
+    assert!(kept == shipped && said.contains("too few images"), "{said}");
+    assert_ne!(measured_on, "probe-10");
+    let (fitted, measured_on, _) = calibrated(photos.len());
+    assert_ne!(fitted, shipped);
+    assert_eq!(measured_on, format!("probe-{}", photos.len()));
+}
+
+#[test]
 fn a_bundle_tells_what_captions_taught_it() {
     let dir = tempfile::tempdir().unwrap();
     let file = write_colours(dir.path());

@@ -9,8 +9,8 @@ use espalier_core::taxonomy::NodeIx;
 use super::calibrate::{Case, fit_logistic, fit_scale};
 use super::stop::{Kind, Picture, Walk, mean, walks};
 
-/// A path stops at the deepest node with at least this support. Half of the photos of the fit show no known label, as
-/// most photos that people take. The value is high because a stop that is too deep misleads, while one that is too
+/// A path stops at the deepest node with at least this support. Most photos that people take show no known label, so half
+/// of the photos of the fit show none. The value is high because a stop that is too deep misleads, while one that is too
 /// shallow is only vague.
 const THRESHOLD: f64 = 0.88;
 /// The same for the first informative node of a path: a general answer is worth more than none. Most

@@ -2,7 +2,6 @@
 
 mod inputs;
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -17,7 +16,7 @@ use espalier_core::caption::{Captioner, Engine, TextEmbedder};
 use espalier_core::taxonomy::{NodeIx, Taxonomy};
 use espalier_data::Dataset;
 use espalier_data::formats::registry::{self, Need};
-use espalier_eval::embed::{self, Labelled, Reading};
+use espalier_eval::embed::{self, Reading};
 use espalier_eval::zero_shot;
 use espalier_io::disk::read;
 use espalier_io::disk::write::{check_writable, write_atomic};
@@ -146,21 +145,21 @@ fn measure(
         model_file::from_bundle(b.manifest.clone(), &b.checked()?, device)
     };
     let (stored, full) = (of_bundle(bundle)?, of_bundle(plain)?);
+    let captioner = open(bundle)?;
     note(format_args!(
         "comparing on up to {} images of {}",
         args.probe_size, inputs.probe_name
     ));
     let stored = embed_probe(&stored, Arc::clone(data), taxonomy, args.probe_size, device)?;
     let full = embed_probe(&full, Arc::clone(data), taxonomy, args.probe_size, device)?;
-    let size = args.probe_size;
-    let captioner = open(bundle)?;
-    let stops = recalibrate(
-        bundle,
+    let (calibration, stops) = calibrate(
         &captioner,
-        (stored.model, &stored.pictures),
-        (data, size),
+        stored.model,
+        &stored.pictures,
+        (data, taxonomy, reading(args.probe_size)),
         device,
     )?;
+    bundle.set_calibration(&calibration)?;
     let captioners = (&open(plain)?, &open(bundle)?);
     let gate = Gate::compare(&full, &stored, captioners, taxonomy, device)?;
     gate.check(args.max_drop)?;
@@ -187,22 +186,35 @@ fn measure(
     Ok(gate)
 }
 
-/// Calibrates a bundle on labelled images, of which `pictures` are embedded by its `model`. Returns the metrics of its
-/// stops.
+/// Calibrates a bundle anew on labelled images; it keeps its calibration if they are too few.
 ///
 /// # Errors
 /// A failing photo or device.
 fn recalibrate(
+    args: &ExportArgs,
+    data: &Arc<dyn Dataset>,
     bundle: &mut Bundle,
-    captioner: &Captioner,
-    (model, pictures): (&Model, &Labelled),
-    (data, size): (&Arc<dyn Dataset>, usize),
     device: &Device,
-) -> anyhow::Result<BTreeMap<String, f64>> {
-    let of = (data, captioner.untaught().taxonomy(), reading(size));
-    let (calibration, stops) = calibrate(captioner, model, pictures, of, device)?;
+) -> anyhow::Result<()> {
+    let files = bundle.checked()?;
+    let captioner = Captioner::open(&bundle.manifest_bytes()?, &files, &engine(device))?;
+    let model = model_file::from_bundle(bundle.manifest.clone(), &files, device)?;
+    let (taxonomy, reading) = (captioner.untaught().taxonomy(), reading(args.probe_size));
+    let pictures = embed::labelled(&model, Arc::clone(data), taxonomy, reading, device)?;
+    let of = (data, taxonomy, reading);
+    let (calibration, stops) = calibrate(&captioner, &model, &pictures, of, device)?;
+    if calibration.evidence.is_none() {
+        note("--probe: too few images for a calibration; the bundle keeps its own");
+        return Ok(());
+    }
     bundle.set_calibration(&calibration)?;
-    Ok(stops)
+    let manifest = &mut bundle.manifest;
+    manifest.metrics.extend(stops);
+    let measured_on = file_names(&args.probe).join(", ");
+    manifest
+        .provenance
+        .insert("measured_on".into(), measured_on.into());
+    Ok(())
 }
 
 /// Fits the detectors of a bundle, if --statements names images with captions.
@@ -259,17 +271,7 @@ fn extend_bundle(args: &ExportArgs, notes: &str) -> anyhow::Result<()> {
         false => Some(registry::open(&args.probe, Need::Labels)?),
     };
     if let Some(data) = &labelled {
-        let files = bundle.checked()?;
-        let captioner = Captioner::open(&bundle.manifest_bytes()?, &files, &engine(&device))?;
-        let model = model_file::from_bundle(bundle.manifest.clone(), &files, &device)?;
-        let (taxonomy, size) = (captioner.untaught().taxonomy(), args.probe_size);
-        let pictures = embed::labelled(&model, Arc::clone(data), taxonomy, reading(size), &device)?;
-        let of_model = (&model, &pictures);
-        let stops = recalibrate(&mut bundle, &captioner, of_model, (data, size), &device)?;
-        bundle.manifest.metrics.extend(stops);
-        let measured_on = file_names(&args.probe).join(", ");
-        let provenance = &mut bundle.manifest.provenance;
-        provenance.insert("measured_on".into(), measured_on.into());
+        recalibrate(args, data, &mut bundle, &device)?;
     }
     add_detectors(args, labelled.as_ref(), &mut bundle, &device)?;
     let manifest = &mut bundle.manifest;

@@ -42,9 +42,9 @@ pub struct TextFeatures {
     encoder: FrozenEncoder,
     threads: usize,
     known: RefCell<StoredTexts>,
-    /// Where features are kept from run to run.
+    /// File that keeps the features from run to run, if any.
     store: Option<TextStore>,
-    /// Number of features that were read from there.
+    /// Number of features that were read from this file.
     stored: usize,
 }
 

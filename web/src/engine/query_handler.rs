@@ -300,10 +300,7 @@ impl QueryHandler {
         };
         let (captioner, point) = (photo_store.captioner(), question.photo);
         let verdict = captioner.explain(classifier, question);
-        let detectors = captioner.detectors();
-        let parts = detectors.map_or_else(Vec::new, |detectors| {
-            detectors.asked(&phrase, point, &captioner.denied(detectors, point))
-        });
+        let parts = captioner.asked(&phrase, point);
         Ok(QueryAnswer::WhyNot {
             phrase,
             verdict,

@@ -83,7 +83,7 @@ impl Answer {
         space: &Space,
         point: &[f32],
     ) -> Caption {
-        let mut p = detectors.probabilities_without(point, denied);
+        let mut p = detectors.probabilities(point, denied);
         let path = &self.taxonomy.path;
         let stop = path.iter().position(|step| step.id == self.taxonomy.stop);
         let named = named_parts(&path[..stop.map_or(0, |stop| stop + 1)], detectors);

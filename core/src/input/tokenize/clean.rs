@@ -1,6 +1,6 @@
 //! Cleaning of captions: from text as people write it to plain text for the tokenizer.
 
-use super::normal_form::{compatible, composed};
+use super::normal_form::{Form, normalised};
 
 /// Cleans a text (notation 3.4): HTML entities are decoded twice, curly quotes become straight,
 /// ligatures and full-width forms become plain letters, control characters are removed, white space
@@ -22,7 +22,7 @@ pub fn clean(text: &str) -> String {
     for c in twice.chars() {
         push_plain(c, &mut plain);
     }
-    let plain = composed(&plain);
+    let plain = normalised(&plain, Form::Composed);
     let words: Vec<&str> = plain.split_whitespace().collect();
     words.join(" ").to_lowercase()
 }
@@ -39,10 +39,14 @@ fn push_plain(c: char, out: &mut String) {
         '\u{206a}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffc}' => {}
         '\u{80}'..='\u{9f}' => out.extend(windows_1252(c)),
         // Ligatures, digraphs, full-width and half-width forms.
-        '\u{132}' | '\u{133}' | '\u{1c4}'..='\u{1cc}' | '\u{1f1}'..='\u{1f3}' => {
-            out.push_str(&compatible(c));
+        '\u{132}'
+        | '\u{133}'
+        | '\u{1c4}'..='\u{1cc}'
+        | '\u{1f1}'..='\u{1f3}'
+        | '\u{fb00}'..='\u{fb06}'
+        | '\u{ff01}'..='\u{ffef}' => {
+            out.push_str(&normalised(c.encode_utf8(&mut [0; 4]), Form::Compatible));
         }
-        '\u{fb00}'..='\u{fb06}' | '\u{ff01}'..='\u{ffef}' => out.push_str(&compatible(c)),
         _ => out.push(c),
     }
 }

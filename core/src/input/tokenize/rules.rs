@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::clean::clean;
-use super::normal_form::composed;
+use super::normal_form::{Form, normalised};
 use super::split::{END_MARKER, Piece, START_MARKER, pieces};
 
 /// The program whose treatment of texts a model was trained with. The vocabulary is CLIP's in all
@@ -87,7 +87,7 @@ fn literal_parts(text: &str) -> impl Iterator<Item = Piece<'_>> {
 /// Returns a text as `transformers` normalises it. Lower-casing looks at single characters, so that
 /// a final sigma becomes the same as any other.
 fn normalise(text: &str) -> String {
-    let composed = composed(text);
+    let composed = normalised(text, Form::Composed);
     composed.chars().flat_map(char::to_lowercase).collect()
 }
 

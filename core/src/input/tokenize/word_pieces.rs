@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
 
-use super::normal_form::decomposed;
+use super::normal_form::{Form, normalised};
 use crate::error::{CoreError, Result};
 
 /// Prefix of a piece that continues a word.
@@ -111,7 +111,7 @@ impl WordPieces {
 /// punctuation and Chinese characters are words of their own.
 fn words(text: &str) -> Vec<String> {
     let mut words = vec![String::new()];
-    let text = decomposed(text);
+    let text = normalised(text, Form::Decomposed);
     let is_mark = |c: &char| c.general_category_group() == GeneralCategoryGroup::Mark;
     let plain = text.chars().filter(|c| !is_mark(c));
     for c in plain.flat_map(char::to_lowercase) {

@@ -251,7 +251,7 @@ mod tests {
         tensors.tensors.insert(POINTS.to_owned(), origin);
         let detectors = Detectors::new(vocabulary, &tensors, 3).unwrap();
         for (photo, _) in &seen {
-            let p = detectors.probabilities(&photo.point);
+            let p = detectors.probabilities(&photo.point, &[]);
             assert_eq!(p[0] > 0.8, photo.known[0] == Some(true), "{p:?}");
             assert!(p[1] < 1e-6, "{p:?}");
         }

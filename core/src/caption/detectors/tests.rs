@@ -1,0 +1,205 @@
+//! Tests of the detectors.
+
+#![allow(clippy::unwrap_used)]
+
+use std::collections::BTreeMap;
+
+use super::*;
+use crate::weights::HostTensor;
+
+const WORDS: &str = "role\tid\tabove\texcludes\tname\tlink\tnode\twords\n\
+    subject\tperson\t\t\tperson|people|people\t\t\tperson\n\
+    subject\tchild\tperson\t\tchild\t\t\tchild\n\
+    place\toutdoors\t\tindoors\toutdoors\t\t\toutside\n\
+    place\tindoors\t\toutdoors\tindoors\t\t\tinside\n\
+    place\tsnow\toutdoors\t\tsnow\tin\t\tsnow\n\
+    thing\ttable\t\t\ttable\tat\tn1\ttable\n";
+
+/// Returns detectors whose scores are the given log-odds for every photo.
+fn detectors(scores: [f32; 6]) -> Detectors {
+    let tensor = |shape: &[usize], data: Vec<f32>| HostTensor {
+        shape: shape.to_vec(),
+        data,
+    };
+    let tensors = Tensors {
+        tensors: BTreeMap::from([
+            (WEIGHTS.to_owned(), tensor(&[6, 2], vec![0.0; 12])),
+            (BIAS.to_owned(), tensor(&[6], scores.to_vec())),
+            (POINTS.to_owned(), tensor(&[6, 2], vec![0.0; 12])),
+        ]),
+        ..Tensors::default()
+    };
+    Detectors::new(Vocabulary::from_tsv(WORDS).unwrap(), &tensors, 2).unwrap()
+}
+
+fn shown(scores: [f32; 6]) -> Vec<Shown> {
+    let detectors = detectors(scores);
+    detectors.shown(&detectors.probabilities(&[1.0, 0.0], &[]))
+}
+
+fn texts(scores: [f32; 6]) -> Vec<String> {
+    let shown = shown(scores);
+    assert!(shown.windows(2).all(|pair| pair[0].p >= pair[1].p));
+    shown.into_iter().map(|shown| shown.text).collect()
+}
+
+#[test]
+fn the_most_specific_parts_are_told_most_certain_first() {
+    assert_eq!(
+        texts([2.0, -2.0, 1.0, -3.0, 0.5, 3.0]),
+        ["a table", "people", "snow"]
+    );
+    assert_eq!(texts([-1.0; 6]), Vec::<String>::new());
+}
+
+#[test]
+fn a_part_is_at_least_as_probable_as_those_below_it() {
+    let p = detectors([-3.0, 2.0, -3.0, -3.0, 1.0, -3.0]).probabilities(&[0.0, 0.0], &[]);
+    assert_eq!((p[0], p[2]), (p[1], p[4]));
+    assert!(p[1] > 0.88 && p[3] < 0.05);
+}
+
+#[test]
+fn of_parts_that_exclude_each_other_the_more_certain_is_told() {
+    // Snow is outdoors, so nothing is told of the inside.
+    assert_eq!(texts([-3.0, -3.0, -3.0, 0.5, 1.0, -3.0]), ["snow"]);
+    assert_eq!(texts([-3.0, -3.0, -3.0, 2.0, 1.0, -3.0]), ["indoors"]);
+}
+
+#[test]
+fn a_kind_of_person_needs_more_evidence() {
+    assert_eq!(texts([1.0, 0.5, -3.0, -3.0, -3.0, -3.0]), ["people"]);
+    assert_eq!(texts([1.0, 1.5, -3.0, -3.0, -3.0, -3.0]), ["a child"]);
+}
+
+#[test]
+fn a_gender_needs_more_evidence_than_an_age() {
+    let words = Vocabulary::everyday().unwrap();
+    let count = words.parts().len();
+    let zeros = |name: &str, shape: Vec<usize>| {
+        let data = vec![0.0; shape.iter().product()];
+        (name.to_owned(), HostTensor { shape, data })
+    };
+    let tensors = Tensors {
+        tensors: BTreeMap::from([
+            zeros(WEIGHTS, vec![count, 1]),
+            zeros(BIAS, vec![count]),
+            zeros(POINTS, vec![count, 1]),
+        ]),
+        ..Tensors::default()
+    };
+    let detectors = Detectors::new(words.clone(), &tensors, 1).unwrap();
+    let told = |p_of_woman: f64| {
+        let mut p = vec![0.0; count];
+        for (id, value) in [("person", 1.0), ("adult", 0.95), ("woman", p_of_woman)] {
+            p[words.find(id).unwrap().index()] = value;
+        }
+        let ids = detectors
+            .told(&p)
+            .into_iter()
+            .map(|ix| words.part(ix).id.clone());
+        ids.collect::<Vec<_>>()
+    };
+    assert_eq!(told(0.85), ["person", "adult"]);
+    assert_eq!(told(0.92), ["person", "adult", "woman"]);
+}
+
+#[test]
+fn a_phrase_is_asked_for_by_its_parts() {
+    let detectors = detectors([-3.0, 2.0, -3.0, -3.0, 1.0, -1.0]);
+    let asked = detectors.asked(
+        "why is there no table and child outside in the snow",
+        &[1.0, 0.0],
+        &[],
+    );
+    let asked: Vec<_> = asked
+        .iter()
+        .map(|part| (part.text.as_str(), part.p > 0.5))
+        .collect();
+    assert_eq!(
+        asked,
+        [("a child", true), ("snow", true), ("a table", false)]
+    );
+    assert!(detectors.asked("asdfgh", &[1.0, 0.0], &[]).is_empty());
+}
+
+#[test]
+fn a_subject_that_looks_like_none_of_its_many_labels_is_denied() {
+    let words = "role\tid\tabove\texcludes\tname\tlink\tnode\twords\n\
+        subject\tanimal\t\t\tanimal\t\tr\tanimal\n\
+        subject\tdog\tanimal\t\tdog\t\td\tdog\n\
+        subject\tbear\tanimal\t\tbear\t\tb\tbear\n";
+    let tree = |dogs: usize| {
+        let mut tsv =
+            "synset\tnames\thypernyms\tlabelled\nr\tanimal\t\t0\nd\tdog\tr\t0\nb\tbear\tr\t1\n"
+                .to_owned();
+        for i in 0..dogs {
+            tsv.push_str(&format!("d{i}\tdog {i}\td\t1\n"));
+        }
+        Taxonomy::from_tsv(&tsv).unwrap()
+    };
+    let zeros = |name: &str, shape: &[usize], value: f32| {
+        let data = vec![value; shape.iter().product()];
+        let shape = shape.to_vec();
+        (name.to_owned(), HostTensor { shape, data })
+    };
+    let tensors = Tensors {
+        tensors: BTreeMap::from([
+            zeros(WEIGHTS, &[3, 1], 0.0),
+            zeros(BIAS, &[3], 2.0),
+            zeros(POINTS, &[3, 1], 0.0),
+        ]),
+        ..Tensors::default()
+    };
+    let detectors = Detectors::new(Vocabulary::from_tsv(words).unwrap(), &tensors, 1).unwrap();
+    let dog = detectors.vocabulary().find("dog").unwrap();
+    let denied = |dogs: usize, share: f32| {
+        let tree = tree(dogs);
+        let mut shares = vec![1.0; tree.nodes().len()];
+        shares[tree.find("d").unwrap().index()] = share;
+        shares[tree.find("b").unwrap().index()] = 0.0;
+        detectors.denied(&tree, &shares)
+    };
+    assert_eq!(denied(20, 0.005), [dog]);
+    assert_eq!((denied(20, 0.03), denied(19, 0.005)), (vec![], vec![]));
+    let p = detectors.probabilities(&[1.0], &[dog]);
+    assert_eq!(p[dog.index()], 0.0);
+    assert!(p[0] > 0.8, "the bear is an animal");
+}
+
+#[test]
+fn only_the_direction_of_a_point_counts() {
+    let mut detectors = detectors([0.0; 6]);
+    detectors.weights[0] = 4.0;
+    let near = detectors.probabilities(&[0.1, 0.0], &[]);
+    assert_eq!(near, detectors.probabilities(&[7.0, 0.0], &[]));
+    assert!((near[0] - 1.0 / (1.0 + (-4.0_f64).exp())).abs() < 1e-6);
+}
+
+#[test]
+fn tensors_of_another_vocabulary_are_refused() {
+    let vocabulary = || Vocabulary::from_tsv(WORDS).unwrap();
+    let mut tensors = Tensors::default();
+    let missing = Detectors::new(vocabulary(), &tensors, 2).unwrap_err();
+    assert!(missing.to_string().contains(WEIGHTS), "{missing}");
+    let mut add = |name: &str, shape: [usize; 2], value: f32| {
+        let tensor = HostTensor {
+            shape: shape.to_vec(),
+            data: vec![value; shape[0] * shape[1]],
+        };
+        tensors.tensors.insert(name.to_owned(), tensor);
+        Detectors::new(vocabulary(), &tensors, 2)
+            .unwrap_err()
+            .to_string()
+    };
+    assert!(add(WEIGHTS, [5, 2], 0.0).contains("[6, 2]"));
+    assert!(add(WEIGHTS, [6, 2], f32::NAN).contains("finite"));
+    assert!(add(WEIGHTS, [6, 2], 0.0).contains(BIAS));
+}
+
+#[test]
+fn what_is_shown_has_its_role_and_node() {
+    let shown = shown([-3.0, -3.0, -3.0, -3.0, -3.0, 3.0]);
+    assert_eq!(shown[0].role, Role::Thing);
+    assert_eq!(shown[0].node.as_deref(), Some("n1"));
+}
