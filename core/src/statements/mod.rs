@@ -11,7 +11,7 @@
 //! // From general to specific: each says one thing more than the one before it.
 //! let texts = people.growth(&words).into_iter().map(|s| s.text(&words));
 //! let texts: Vec<String> = texts.collect();
-//! assert_eq!(texts[0], "people");
+//! assert_eq!(texts[0], "one or more people");
 //! assert_eq!(texts[1], "a group of people");
 //!
 //! // The same parts, found in a caption of somebody's own words.
