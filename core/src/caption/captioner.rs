@@ -3,10 +3,10 @@
 use image::RgbImage;
 
 use super::answer::{Answer, Caption};
+use super::classifier::{Classifier, Placement, TaxonomyPath};
 use super::detectors::Detectors;
 use super::encoders::ImagePart;
 use super::index::{CaptionIndex, embedding_rows};
-use super::path::{Classifier, TaxonomyPath};
 use super::result::{Lineage, ModelInfo, PathStep, Shown, TaxonomyResult};
 use super::self_test::cosine;
 use super::taught::TaughtConcept;
@@ -179,11 +179,27 @@ impl Captioner {
         Ok(cosine(&computed[0], known))
     }
 
+    /// Returns the path of a photo in the taxonomy of a classifier, the bundle's own or a visitor's, and the probability
+    /// of every node. The path goes on to what the detectors tell as well. `below` as in
+    /// [`Classifier::probabilities`].
+    #[must_use]
+    pub fn place(
+        &self,
+        classifier: &Classifier,
+        embedding: &[f32],
+        below: Option<NodeIx>,
+    ) -> Placement {
+        let place = classifier.place(&self.space, embedding, below);
+        match self.detected(embedding) {
+            Some((detectors, p)) => detectors.confirm(place, classifier.taxonomy(), &p),
+            None => place,
+        }
+    }
+
     /// Returns the ladder and taxonomy path of an embedding.
     #[must_use]
     pub fn rank(&self, embedding: &[f32]) -> Caption {
-        let place = self.classifier.place(&self.space, embedding, None);
-        self.ranked(embedding, &place.path, &place.shares)
+        self.ranked(embedding, None)
     }
 
     /// Like [`rank`](Self::rank), for a photo that is known to show something at or below a node.
@@ -192,36 +208,36 @@ impl Captioner {
     /// [`crate::CoreError::Taxonomy`] for a node that the taxonomy lacks, or that has no label at
     /// or below it.
     pub fn rank_below(&self, embedding: &[f32], node: &str) -> Result<Caption> {
-        let path = self.classifier.path_below(&self.space, embedding, node)?;
-        let place = self.classifier.place(&self.space, embedding, None);
-        Ok(self.ranked(embedding, &path, &place.shares))
+        let known = self.classifier.node_with_labels(node)?;
+        Ok(self.ranked(embedding, Some(known)))
     }
 
-    /// Returns the caption of a path; `shares` are those of all labels.
-    fn ranked(&self, embedding: &[f32], path: &TaxonomyPath, shares: &[f32]) -> Caption {
+    fn ranked(&self, embedding: &[f32], below: Option<NodeIx>) -> Caption {
+        let Placement { path, .. } = self.place(&self.classifier, embedding, below);
         let scores = self.index.scores(&self.space, embedding);
         let taxonomy = self.classifier.taxonomy();
-        let ladder = ladder::build(&self.index, &scores, taxonomy, path);
-        let answer = Answer::of_tree(ladder, TaxonomyResult::of(taxonomy, path));
-        match &self.detectors {
-            Some(detectors) => {
-                let denied = detectors.denied(taxonomy, shares);
-                answer.told(detectors, &denied, &self.space, embedding)
-            }
+        let ladder = ladder::build(&self.index, &scores, taxonomy, &path);
+        let answer = Answer::of_tree(ladder, TaxonomyResult::of(taxonomy, &path));
+        match self.detected(embedding) {
+            Some((detectors, p)) => answer.told(detectors, p, &self.space, embedding),
             None => answer.into_caption(),
         }
+    }
+
+    /// Returns the detectors, if there are any, with the probability of each part for a photo.
+    fn detected(&self, embedding: &[f32]) -> Option<(&Detectors, Vec<f64>)> {
+        let detectors = self.detectors.as_ref()?;
+        let shares = self.classifier.place(&self.space, embedding, None).shares;
+        let denied = detectors.denied(self.classifier.taxonomy(), &shares);
+        Some((detectors, detectors.probabilities(embedding, &denied)))
     }
 
     /// Returns the parts of statements that a phrase mentions, with the probability that a photo shows each; none
     /// without detectors.
     #[must_use]
     pub fn asked(&self, phrase: &str, embedding: &[f32]) -> Vec<Shown> {
-        let Some(detectors) = &self.detectors else {
-            return Vec::new();
-        };
-        let place = self.classifier.place(&self.space, embedding, None);
-        let denied = detectors.denied(self.classifier.taxonomy(), &place.shares);
-        detectors.asked(phrase, embedding, &denied)
+        let detected = self.detected(embedding);
+        detected.map_or_else(Vec::new, |(detectors, p)| detectors.asked(phrase, &p))
     }
 
     /// Returns the path from the root to a node, with the photo's probability of each step.
@@ -231,7 +247,7 @@ impl Captioner {
     pub fn lineage(&self, embedding: &[f32], node: &str) -> Result<Lineage> {
         let taxonomy = self.classifier.taxonomy();
         let target = self.classifier.node(node)?;
-        let place = self.classifier.place(&self.space, embedding, None);
+        let place = self.place(&self.classifier, embedding, None);
         let on_path = |ix: &NodeIx| place.path.steps.iter().any(|(step, _)| step == ix);
         let path = taxonomy.path_to(target);
         let shared = path.iter().rev().find(|ix| on_path(ix));

@@ -9,8 +9,8 @@ use image::{Rgb, RgbImage};
 use serde::{Deserialize, Serialize};
 
 use super::captioner::Captioner;
+use super::classifier::Classifier;
 use super::index::CaptionEntry;
-use super::path::Classifier;
 use crate::error::Result;
 use crate::geometry::Space;
 use crate::statements::PartIx;

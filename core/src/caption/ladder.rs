@@ -8,8 +8,8 @@
 
 use std::collections::BTreeSet;
 
+use super::classifier::TaxonomyPath;
 use super::index::CaptionIndex;
-use super::path::TaxonomyPath;
 use super::result::Rung;
 use crate::taxonomy::{NodeIx, Taxonomy};
 

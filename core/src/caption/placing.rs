@@ -4,8 +4,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::classifier::Classifier;
 use super::index::CaptionIndex;
-use super::path::Classifier;
 use crate::geometry::Space;
 use crate::taxonomy::{Lexicon, NodeIx, Taxonomy, by_head};
 

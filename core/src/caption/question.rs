@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::captioner::Captioner;
-use super::path::Classifier;
+use super::classifier::Classifier;
 use super::placing::{PlacedBy, TextPlace, is_near};
 use crate::geometry::Space;
 use crate::taxonomy::NodeIx;
@@ -88,7 +88,7 @@ impl Captioner {
         let taxonomy = classifier.taxonomy();
         let similarity = space.score(phrase, photo);
         let scores = self.index().scores(space, photo);
-        let place = classifier.place(space, photo, None);
+        let place = self.place(classifier, photo, None);
         let end = place.path.steps.last().map_or(taxonomy.root(), |s| s.0);
         let lowest = taxonomy.common(end, concept);
         let common = if lowest == concept {

@@ -1,7 +1,7 @@
 //! One statement about a photo, from general to specific.
 
 use super::detectors::{Detectors, TOLD};
-use crate::statements::{Noun, PartIx, Role, Statement};
+use crate::statements::{Noun, Number, PartIx, Role, Statement};
 
 /// A statement with the probability that it is true of a photo.
 #[derive(Clone, Debug, PartialEq)]
@@ -82,10 +82,20 @@ impl Detectors {
                 }),
                 ..before
             }),
-            // Somebody does it.
-            Role::Doing if before.subject.is_none() => None,
+            Role::Doing if !self.can_do(before.subject, ix) => None,
             _ => Some(before.with(role, Some(ix))),
         }
+    }
+
+    /// Returns whether a subject can do it: there is one, and neither the doing nor a kind of it is done to the subject,
+    /// as "riding a horse" is to a horse.
+    fn can_do(&self, subject: Option<Noun>, doing: PartIx) -> bool {
+        let words = self.vocabulary();
+        subject.is_some_and(|noun| {
+            let name = words.part(noun.part).text(Number::One);
+            let mut kinds = words.indices().filter(|ix| words.is_within(*ix, doing));
+            name.is_empty() || !kinds.any(|ix| words.part(ix).text(Number::Any).contains(&name))
+        })
     }
 
     fn probability(&self, statement: &Statement, p: &[f64]) -> f64 {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::answer::Caption;
 use super::captioner::Captioner;
-use super::path::{Classifier, TaxonomyPath};
+use super::classifier::{Classifier, TaxonomyPath};
 use super::result::{Rung, TaxonomyResult};
 use crate::error::{CoreError, Result};
 use crate::input::crop_box;

@@ -3,8 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::classifier::Classifier;
 use super::index::{CaptionEntry, PlacedCaptions};
-use super::path::Classifier;
 use crate::error::{CoreError, Result};
 use crate::geometry::{Space, prototype};
 use crate::taxonomy::{NodeIx, Taxonomy};

@@ -12,8 +12,9 @@
 //! those above a part stand on lines before it, so that there is no circle. `name` is a noun for subjects and
 //! things (singular, and where they do not follow the rules plural and the form for an unknown number), an -ing
 //! form for doings, and a noun with its article for places; a part without a name is never said. `link` is the
-//! preposition before a thing or a place. `node` is an id of a taxonomy. `words` are what captions say for the
-//! part; plurals and forms of verbs are found too.
+//! preposition before a thing or a place; for a doing, it names the things that are its objects ("vehicle" for
+//! "riding"), which are said without a preposition. `node` is an id of a taxonomy. `words` are what captions say for
+//! the part; plurals and forms of verbs are found too.
 
 use std::collections::HashMap;
 
@@ -66,6 +67,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Part>> {
     let mut depths: Vec<usize> = Vec::new();
     let mut known: HashMap<&str, PartIx> = HashMap::new();
     let mut excluded: Vec<(usize, PartIx, &str)> = Vec::new();
+    let mut objects: Vec<(usize, PartIx, &str)> = Vec::new();
     for (line, row) in rows {
         if parts.len() == MAX_PARTS || row.len() > MAX_LINE {
             let most = format!("at most {MAX_PARTS} parts and lines of {MAX_LINE} bytes");
@@ -123,13 +125,18 @@ pub(super) fn read(text: &str) -> Result<Vec<Part>> {
             return fail(line, format!("`{id}` has a line already"));
         }
         excluded.extend(list(excludes).map(|other| (line, ix, other)));
+        let is_doing = role == Role::Doing;
+        if is_doing {
+            objects.extend(list(link).map(|object| (line, ix, object)));
+        }
         parts.push(Part {
             id: id.to_owned(),
             role,
             above: general,
             excludes: Vec::new(),
             name: Name::parse(name),
-            link: link.to_owned(),
+            link: if is_doing { "" } else { link }.to_owned(),
+            objects: Vec::new(),
             node: Some(node)
                 .filter(|node| !node.is_empty())
                 .map(str::to_owned),
@@ -155,6 +162,20 @@ pub(super) fn read(text: &str) -> Result<Vec<Part>> {
             }
         }
     }
+    for (line, ix, id) in objects {
+        let object = known.get(id).copied().filter(|object| {
+            let role = parts[object.index()].role;
+            matches!(role, Role::Subject | Role::Thing)
+        });
+        let Some(object) = object else {
+            let doing = &parts[ix.index()].id;
+            return fail(
+                line,
+                format!("`{doing}` has the object `{id}`; expected a subject or thing, found none"),
+            );
+        };
+        parts[ix.index()].objects.push(object);
+    }
     Ok(parts)
 }
 
@@ -175,7 +196,11 @@ pub(super) fn write(parts: &[Part]) -> String {
             ids(&part.above),
             ids(&part.excludes),
             part.name.as_ref().map(Name::write).unwrap_or_default(),
-            part.link.clone(),
+            if part.role == Role::Doing {
+                ids(&part.objects)
+            } else {
+                part.link.clone()
+            },
             part.node.clone().unwrap_or_default(),
             part.words.join("|"),
         ];
@@ -226,6 +251,10 @@ mod tests {
             (
                 "doing\ta\t\ta\ta\t\t\ta\n",
                 "`a` excludes `a`; expected another doing",
+            ),
+            (
+                "doing\ta\t\t\ta\tb\t\ta\n",
+                "`a` has the object `b`; expected a subject or thing, found none",
             ),
             (
                 "doing\ta\t\t\ta\t\t\t1 2 3 4 5 6 7 8 9\n",

@@ -80,8 +80,10 @@ pub struct Part {
     pub excludes: Vec<PartIx>,
     /// Its name in English; a part without a name is never said.
     pub(super) name: Option<Name>,
-    /// Preposition before it.
+    /// Preposition before a thing or a place.
     pub link: String,
+    /// Objects of a doing, with all parts below them: "riding a bicycle" instead of "riding with a bicycle".
+    pub objects: Vec<PartIx>,
     /// Id of the node of a taxonomy that means the same.
     pub node: Option<String>,
     /// Words and phrases of captions that mention it.

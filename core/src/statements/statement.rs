@@ -1,9 +1,13 @@
 //! One statement, its English, and what is more general.
 
+use super::english::Name;
 use super::number::Number;
 use super::part::{PartIx, Role};
 use super::vocabulary::Vocabulary;
 use crate::error::{CoreError, Result};
+
+/// What a doing with an object says where the object is not known.
+const SOMETHING: &str = " something";
 
 /// A subject and its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -63,7 +67,7 @@ impl Statement {
     /// Returns the statement in English, without a capital and a full stop; empty if it says nothing.
     ///
     /// A thing that the doing names already is not said again: "riding a bicycle", not "riding a bicycle with a
-    /// bicycle".
+    /// bicycle". The object of a doing takes no preposition, and the place of "something": "throwing a ball".
     #[must_use]
     pub fn text(&self, vocabulary: &Vocabulary) -> String {
         let subject = self.subject.and_then(|Noun { part, number }| {
@@ -89,18 +93,28 @@ impl Statement {
         };
         let part = |ix: PartIx| vocabulary.part(ix);
         let doing = self.doing.and_then(|ix| part(ix).name.as_ref());
-        if let Some(name) = doing {
-            say("", name.as_is());
-        }
-        if let Some(ix) = self.thing
-            && let Some(name) = &part(ix).name
-            && !doing.is_some_and(|doing| doing.as_is().contains(name.as_is()))
-        {
-            let link = match part(ix).link.as_str() {
-                "" => "with",
-                link => link,
-            };
-            say(link, &name.phrase(Number::Any));
+        let doing = doing.map_or("", Name::as_is);
+        let thing = self
+            .thing
+            .and_then(|ix| Some((ix, part(ix).name.as_ref()?)));
+        let thing = thing.filter(|(_, name)| !doing.contains(name.as_is()));
+        match thing.map(|(ix, name)| (ix, name.phrase(Number::Any))) {
+            Some((ix, phrase)) if self.has_object(ix, vocabulary) => {
+                let (verb, _) = doing.split_once(SOMETHING).unwrap_or((doing, ""));
+                say("", &format!("{verb} {phrase}"));
+            }
+            Some((ix, phrase)) => {
+                if !doing.is_empty() {
+                    say("", doing);
+                }
+                let link = match part(ix).link.as_str() {
+                    "" => "with",
+                    link => link,
+                };
+                say(link, &phrase);
+            }
+            None if !doing.is_empty() => say("", doing),
+            None => {}
         }
         if let Some(ix) = self.place
             && let Some(name) = &part(ix).name
@@ -108,6 +122,13 @@ impl Statement {
             say(&part(ix).link, name.as_is());
         }
         text
+    }
+
+    /// Returns whether a thing is an object of the doing.
+    fn has_object(&self, thing: PartIx, vocabulary: &Vocabulary) -> bool {
+        let objects = self.doing.map(|doing| &vocabulary.part(doing).objects);
+        let mut objects = objects.into_iter().flatten();
+        objects.any(|object| vocabulary.is_within(thing, *object))
     }
 
     /// Returns whether a photo of which this holds is one of which `general` holds: `general` has no part that
@@ -309,6 +330,21 @@ mod tests {
                 .unwrap(),
             "a girl riding a bicycle"
         );
+        for (ids, expected) in [
+            (["man", "ride", "motorcycle"], "a man riding a motorcycle"),
+            (["dog", "catch", "frisbee"], "a dog catching a frisbee"),
+            (
+                ["dog", "catch", "trees"],
+                "a dog catching something among trees",
+            ),
+            (
+                ["man", "ride", "building"],
+                "a man riding in front of a building",
+            ),
+            (["person", "eat", "food"], "a person eating food"),
+        ] {
+            assert_eq!(texts(&ids, Number::One).last().unwrap(), expected);
+        }
         assert!(texts(&[], Number::Crowd).is_empty());
     }
 

@@ -109,16 +109,16 @@ fn paths_read_from_general_to_specific() {
     let expected = [
         (
             "n01440764",
-            "animal > vertebrate > fish > fish of the carp family > tench",
+            "animal > fish > fish of the carp family > tench",
         ),
         (
             "n02123045",
-            "animal > vertebrate > mammal > carnivore > feline > cat > domestic cat > \
+            "animal > mammal > carnivore > feline > cat > domestic cat > \
              tabby cat",
         ),
         (
             "n02109525",
-            "animal > vertebrate > mammal > carnivore > canine > dog > working dog > \
+            "animal > mammal > carnivore > canine > dog > working dog > \
              Saint Bernard",
         ),
         (

@@ -1,7 +1,7 @@
 //! Calibration of scores into probabilities, fitted on labelled images.
 
+use espalier_core::caption::classifier::softmax;
 use espalier_core::caption::evidence::INPUTS;
-use espalier_core::caption::path::softmax;
 
 /// Search interval for the scale of the logits, as natural logarithms.
 const SCALES: (f64, f64) = (-2.0, 7.0);

@@ -233,13 +233,12 @@ impl QueryHandler {
         tree: TreeSource,
         below: Option<&str>,
     ) -> Result<QueryAnswer, UiError> {
-        let (classifier, space) = (
-            self.classifier(photo_store, tree)?,
-            photo_store.captioner().space(),
-        );
-        let taxonomy = classifier.taxonomy();
+        let (classifier, captioner) =
+            (self.classifier(photo_store, tree)?, photo_store.captioner());
+        let (space, taxonomy) = (captioner.space(), classifier.taxonomy());
         let point = photo_store.point(photo)?;
-        let place = classifier.place(space, point, below.and_then(|id| taxonomy.find(id)));
+        let below = below.and_then(|id| taxonomy.find(id));
+        let place = captioner.place(classifier, point, below);
         Ok(QueryAnswer::Place {
             path: TaxonomyResult::of(taxonomy, &place.path),
             p: place.p,

@@ -71,30 +71,29 @@ impl Answer {
         }
     }
 
-    /// Adds what the detectors tell of a photo's point, without the parts that the taxonomy [denies](Detectors::denied).
+    /// Adds what the detectors tell of a photo's point; `p` are the probabilities of the parts.
     ///
-    /// If the taxonomy names the subject of the statement, the ladder keeps the taxonomy's names and ends with the rest
+    /// If the taxonomy names what the statement is about, the ladder keeps the taxonomy's names and ends with the rest
     /// of the statement: "a dog", "a gun dog", "a gun dog in snow". Otherwise the statement becomes the ladder, and
     /// `shows` lists what the taxonomy names.
     pub(super) fn told(
         mut self,
         detectors: &Detectors,
-        denied: &[PartIx],
+        mut p: Vec<f64>,
         space: &Space,
         point: &[f32],
     ) -> Caption {
-        let mut p = detectors.probabilities(point, denied);
         let path = &self.taxonomy.path;
         let stop = path.iter().position(|step| step.id == self.taxonomy.stop);
         let named = named_parts(&path[..stop.map_or(0, |stop| stop + 1)], detectors);
         self.doubt_other_subjects(&mut p, &named, detectors);
-        for (part, known) in &named {
-            p[part.index()] = p[part.index()].max(*known);
+        for (part, by) in &named {
+            p[part.index()] = p[part.index()].max(by.p);
         }
-        let mut shows = detectors.shown(&p);
-        self.show_named(&mut shows, &named, detectors);
         let scene = detectors.scene(&p);
         let Some(last) = scene.last().map(|last| last.statement) else {
+            let mut shows = detectors.shown(&p);
+            self.show_named(&mut shows, &named, detectors);
             return self.showing(shows);
         };
         let told = Told {
@@ -104,22 +103,72 @@ impl Answer {
             p,
             scene,
         };
-        let is_named = |part: Option<PartIx>| part.is_some_and(|part| named.contains_key(&part));
-        if self.said > 0 && is_named(last.part(Role::Subject)) {
-            self.said = told.extend(&mut self.ladder, self.said, &last.with(Role::Subject, None));
-        } else if self.said > 0 && last.subject.is_none() {
-            // A place or things around the one thing that has a name.
-            let words = detectors.vocabulary();
-            let is_known = |thing: PartIx| {
-                is_named(Some(thing)) || words.ancestors(thing).iter().any(|ix| is_named(Some(*ix)))
-            };
+        let noun = last.part(Role::Subject).or(last.thing);
+        let is_finer = noun.is_some_and(|noun| self.refine(noun, &named, &told));
+        let mut shows = detectors.shown(&told.p);
+        self.show_named(&mut shows, &named, detectors);
+        let is_known = |part: PartIx| {
+            let mut above = detectors.vocabulary().ancestors(part).iter();
+            named.contains_key(&part) || above.any(|ix| named.contains_key(ix))
+        };
+        let leads = match last.part(Role::Subject) {
+            Some(subject) => is_finer || named.contains_key(&subject),
+            None => {
+                let first = noun.or(last.place).map_or(0.0, |ix| told.p[ix.index()]);
+                noun.is_some_and(is_known) || self.certainty() >= first.min(PLAIN)
+            }
+        };
+        if self.said > 0 && leads {
+            // A doing, a place or things around the one thing that has a name.
             let thing = last.thing.filter(|thing| !is_known(*thing));
-            self.said = told.extend(&mut self.ladder, self.said, &last.with(Role::Thing, thing));
+            let more = last.with(Role::Subject, None).with(Role::Thing, thing);
+            self.said = told.extend(&mut self.ladder, self.said, &more);
         } else {
             self.ladder = told.rungs();
             self.said = self.ladder.len();
         }
         self.showing(shows)
+    }
+
+    /// Returns the probability of the last rung that is said; 0 if there is none.
+    fn certainty(&self) -> f64 {
+        let last = self.said.checked_sub(1).map(|last| &self.ladder[last]);
+        last.and_then(|rung| rung.p).unwrap_or_default()
+    }
+
+    /// Adds a rung for what the statement is about where it is more specific than the last rung that is said: "a dog"
+    /// after "an animal". Returns whether it is.
+    ///
+    /// Either the path names it below that rung, or the rung has the name of something above it. Guesses that are not
+    /// below it are dropped.
+    fn refine(&mut self, noun: PartIx, named: &BTreeMap<PartIx, NamedBy>, told: &Told) -> bool {
+        let step_of = |rung: &Rung| {
+            let mut path = self.taxonomy.path.iter();
+            path.position(|step| Some(&step.id) == rung.node.as_ref())
+        };
+        let last = self.said.checked_sub(1).map(|last| &self.ladder[last]);
+        let Some(last) = last.and_then(step_of) else {
+            return false;
+        };
+        let words = told.detectors.vocabulary();
+        let step = named.get(&noun).map(|by| by.step);
+        let is_finer = match step {
+            Some(step) => step > last,
+            None => words
+                .ancestors(noun)
+                .iter()
+                .any(|above| named.get(above).is_some_and(|by| by.step == last)),
+        };
+        if is_finer {
+            let is_below = |rung: &Rung| step.zip(step_of(rung)).is_some_and(|(a, b)| a < b);
+            let mut guesses = self.ladder.split_off(self.said);
+            guesses.retain(is_below);
+            let rung = told.noun(noun, self.ladder.last());
+            self.ladder.push(rung);
+            self.said += 1;
+            self.ladder.extend(guesses);
+        }
+        is_finer
     }
 
     /// Lowers the probabilities of subjects that the taxonomy speaks against, unless they are [`PLAIN`]. An animal is
@@ -128,7 +177,7 @@ impl Answer {
     fn doubt_other_subjects(
         &self,
         p: &mut [f64],
-        named: &BTreeMap<PartIx, f64>,
+        named: &BTreeMap<PartIx, NamedBy>,
         detectors: &Detectors,
     ) {
         let words = detectors.vocabulary();
@@ -138,17 +187,13 @@ impl Answer {
         let names_label = self.said > 0 && self.said == self.ladder.len();
         let names_animal = named.keys().any(is_kind) || names_label && named.keys().any(is_subject);
         let of_path = named_parts(&self.taxonomy.path, detectors);
-        let last = self
-            .said
-            .checked_sub(1)
-            .and_then(|last| self.ladder.get(last));
-        let of_ladder = last.and_then(|rung| rung.p).unwrap_or_default();
+        let of_ladder = self.certainty();
         for ix in words.indices().filter(is_subject) {
             let leads_to = |on_path: PartIx| on_path == ix || words.is_within(ix, on_path);
             let others = of_path
                 .iter()
                 .filter(|(on_path, _)| is_subject(on_path) && !leads_to(**on_path));
-            let of_others = others.map(|(_, p)| *p).fold(0.0, f64::max);
+            let of_others = others.map(|(_, by)| by.p).fold(0.0, f64::max);
             let rival = match person {
                 Some(person) if words.is_within(ix, person) && names_animal => continue,
                 Some(person) if words.is_within(ix, person) => of_others,
@@ -166,7 +211,7 @@ impl Answer {
     fn show_named(
         &self,
         shows: &mut Vec<Shown>,
-        named: &BTreeMap<PartIx, f64>,
+        named: &BTreeMap<PartIx, NamedBy>,
         detectors: &Detectors,
     ) {
         let words = detectors.vocabulary();
@@ -216,21 +261,32 @@ impl Answer {
     }
 }
 
-/// Returns the parts that steps of a path name, with their probabilities. People are left out: how many there are and of
+/// The step of a path that names a part.
+struct NamedBy {
+    /// Its index in the path.
+    step: usize,
+    /// Its probability.
+    p: f64,
+}
+
+/// Returns the parts that steps of a path name. People are left out: how many there are and of
 /// what age is what the detectors tell.
-fn named_parts(path: &[PathStep], detectors: &Detectors) -> BTreeMap<PartIx, f64> {
+fn named_parts(path: &[PathStep], detectors: &Detectors) -> BTreeMap<PartIx, NamedBy> {
     let words = detectors.vocabulary();
     let person = words.find(PERSON);
     let is_person = |ix: PartIx| person.is_some_and(|person| words.is_within(ix, person));
     let mut named = BTreeMap::new();
-    for step in path {
+    for (at, step) in path.iter().enumerate() {
         let same = |ix: &PartIx| words.part(*ix).node.as_deref() == Some(&step.id);
         let by_node = words.indices().filter(same);
         let by_name = words.mentions(&step.name).parts().into_iter();
         for part in by_node.chain(by_name).filter(|ix| !is_person(*ix)) {
             // The first step that names a part is the most certain one.
             if matches!(words.part(part).role, Role::Subject | Role::Thing) {
-                named.entry(part).or_insert(step.p);
+                named.entry(part).or_insert(NamedBy {
+                    step: at,
+                    p: step.p,
+                });
             }
         }
     }

@@ -67,8 +67,14 @@ fn stopped(steps: &[(&str, f64)], stop: &str) -> Answer {
     Answer::of_tree(ladder, TaxonomyResult { path, stop })
 }
 
+fn answer(tree: Answer, parts: &[(&str, f64)]) -> Caption {
+    let (detectors, point) = (detectors(parts), [0.1, 0.2]);
+    let p = detectors.probabilities(&point, &[]);
+    tree.told(&detectors, p, &SPACE, &point)
+}
+
 fn told(steps: &[(&str, f64)], parts: &[(&str, f64)]) -> Caption {
-    let caption = tree(steps).told(&detectors(parts), &[], &SPACE, &[0.1, 0.2]);
+    let caption = answer(tree(steps), parts);
     let ladder = &caption.ladder;
     assert!(
         ladder
@@ -132,8 +138,8 @@ fn a_subject_that_the_taxonomy_speaks_against_is_doubted() {
     let cup = [("entity", 1.0), ("cup", 0.99)];
     assert_eq!(said(&told(&cup, &[("animal", 0.7)])), ["a cup"]);
     let of_person = |steps: &[(&str, f64)], stop: &str, person: f64| {
-        let detectors = detectors(&[("person", person), ("several", 0.01)]);
-        let caption = stopped(steps, stop).told(&detectors, &[], &SPACE, &[0.1, 0.2]);
+        let parts = [("person", person), ("several", 0.01)];
+        let caption = answer(stopped(steps, stop), &parts);
         shows(&caption).contains(&"a person")
     };
     let badger = [("entity", 1.0), ("animal", 0.98), ("badger", 0.5)];
@@ -207,6 +213,64 @@ fn people_come_before_a_thing_that_has_a_name() {
         ]
     );
     assert_eq!(shows(&caption), ["a person", "doing sports", "a ball"]);
+}
+
+#[test]
+fn the_ladder_goes_on_to_what_the_statement_is_about() {
+    // The path stops at "animal", of which a dog is a kind; a fox is none.
+    let fox = [("entity", 1.0), ("animal", 0.95), ("fox", 0.3)];
+    let caption = told(&fox, &[("dog", 0.8), ("grass", 0.9)]);
+    assert_eq!(said(&caption), ["a animal", "a dog", "a dog on grass"]);
+    assert_eq!(caption.ladder.len(), 3);
+    assert_eq!(shows(&caption), ["grass", "a dog"]);
+    // The path names it, but no caption of the ladder does.
+    let steps = [
+        ("entity", 1.0),
+        ("animal", 0.95),
+        ("dog", 0.9),
+        ("setter", 0.3),
+    ];
+    let mut answer_of_path = tree(&steps);
+    answer_of_path.ladder.remove(1);
+    answer_of_path.said = 1;
+    let caption = answer(answer_of_path, &[]);
+    let texts: Vec<&str> = caption
+        .ladder
+        .iter()
+        .map(|rung| rung.text.as_str())
+        .collect();
+    assert_eq!(
+        (&texts[..], caption.said),
+        (&["a animal", "a dog", "a setter"][..], 2)
+    );
+}
+
+#[test]
+fn a_thing_of_little_certainty_does_not_lead() {
+    let parts = [("building", 0.8), ("street", 0.75)];
+    let of_tree = |p: f64| {
+        let caption = told(&[("entity", 1.0), ("cart", p)], &parts);
+        said(&caption).last().map(|text| (*text).to_owned())
+    };
+    assert_eq!(of_tree(0.7).unwrap(), "a building on a street");
+    assert_eq!(
+        of_tree(0.9).unwrap(),
+        "a cart in front of a building on a street"
+    );
+}
+
+#[test]
+fn a_subject_does_not_do_what_is_done_to_it() {
+    let parts = [("horse", 0.9), ("ride a horse", 0.85), ("grass", 0.8)];
+    assert_eq!(
+        said(&told(&NOTHING, &parts)),
+        [
+            "an animal",
+            "a horse",
+            "a horse outdoors",
+            "a horse on grass"
+        ]
+    );
 }
 
 #[test]

@@ -58,6 +58,20 @@ impl Told<'_> {
         }
     }
 
+    /// Returns the rung of a subject or thing alone.
+    pub(super) fn noun(&self, part: PartIx, before: Option<&Rung>) -> Rung {
+        let words = self.detectors.vocabulary();
+        let p = self.p[part.index()];
+        let p = before
+            .and_then(|before| before.p)
+            .map_or(p, |before| p.min(before));
+        let text = words.part(part).text(self.detectors.number(&self.p, part));
+        Rung {
+            node: words.part(part).node.clone(),
+            ..self.rung(before, part, text, p)
+        }
+    }
+
     /// Adds the parts of a statement to a ladder whose first `said` rungs the evidence carries, and returns how many it
     /// carries then. The guesses after these rungs get the same parts.
     pub(super) fn extend(&self, ladder: &mut Vec<Rung>, said: usize, more: &Statement) -> usize {

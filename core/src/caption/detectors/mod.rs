@@ -5,6 +5,8 @@
 //! hold together ("people", "a table", "a restaurant"), so each has a probability of its own: that at
 //! least one of several people would mention it.
 
+mod confirm;
+
 use std::cmp::Reverse;
 
 use super::files;
@@ -232,16 +234,14 @@ impl Detectors {
         shown.collect()
     }
 
-    /// Returns the parts that a phrase mentions, with the probability that a photo with this point shows each;
-    /// the most specific ones, most certain first.
+    /// Returns the parts that a phrase mentions, with their probabilities; the most specific ones, most certain first.
     #[must_use]
-    pub(super) fn asked(&self, phrase: &str, point: &[f32], denied: &[PartIx]) -> Vec<Shown> {
+    pub(super) fn asked(&self, phrase: &str, p: &[f64]) -> Vec<Shown> {
         let words = &self.vocabulary;
         let mentions = words.mentions(phrase);
         let mut parts: Vec<PartIx> = mentions.all().iter().map(|mention| mention.part).collect();
         parts.sort_unstable();
         parts.dedup();
-        let p = self.probabilities(point, denied);
         let is_implied = |ix: PartIx| {
             parts
                 .iter()

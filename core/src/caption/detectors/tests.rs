@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use super::super::classifier::{Placement, TaxonomyPath};
 use super::*;
 use crate::weights::HostTensor;
 
@@ -107,11 +108,8 @@ fn a_gender_needs_more_evidence_than_an_age() {
 #[test]
 fn a_phrase_is_asked_for_by_its_parts() {
     let detectors = detectors([-3.0, 2.0, -3.0, -3.0, 1.0, -1.0]);
-    let asked = detectors.asked(
-        "why is there no table and child outside in the snow",
-        &[1.0, 0.0],
-        &[],
-    );
+    let p = detectors.probabilities(&[1.0, 0.0], &[]);
+    let asked = detectors.asked("why is there no table and child outside in the snow", &p);
     let asked: Vec<_> = asked
         .iter()
         .map(|part| (part.text.as_str(), part.p > 0.5))
@@ -120,7 +118,7 @@ fn a_phrase_is_asked_for_by_its_parts() {
         asked,
         [("a child", true), ("snow", true), ("a table", false)]
     );
-    assert!(detectors.asked("asdfgh", &[1.0, 0.0], &[]).is_empty());
+    assert!(detectors.asked("asdfgh", &p).is_empty());
 }
 
 #[test]
@@ -165,6 +163,37 @@ fn a_subject_that_looks_like_none_of_its_many_labels_is_denied() {
     let p = detectors.probabilities(&[1.0], &[dog]);
     assert_eq!(p[dog.index()], 0.0);
     assert!(p[0] > 0.8, "the bear is an animal");
+}
+
+#[test]
+fn a_path_goes_on_to_what_a_detector_tells() {
+    let tree = "synset\tnames\thypernyms\tlabelled\n\
+        r\tthing\t\t0\nf\tfurniture\tr\t0\nn1\ttable\tf\t0\nd\tdesk\tn1\t1\nc\tcup\tr\t1\n";
+    let tree = Taxonomy::from_tsv(tree).unwrap();
+    let node = |id: &str| tree.find(id).unwrap();
+    let confirmed = |p_of_table: f32, certainty: f64| {
+        let steps = [("r", 1.0), ("f", 0.7), ("n1", p_of_table), ("d", 0.1)];
+        let mut p = vec![0.0; tree.nodes().len()];
+        for (id, value) in steps {
+            p[node(id).index()] = value;
+        }
+        let path = TaxonomyPath {
+            steps: steps.map(|(id, p)| (node(id), p)).to_vec(),
+            stop: 1,
+        };
+        let shares = p.clone();
+        let parts = [0.0, 0.0, 0.0, 0.0, 0.0, certainty];
+        let place = detectors([0.0; 6]).confirm(Placement { path, p, shares }, &tree, &parts);
+        let on_path: Vec<f32> = place.path.steps.iter().map(|(_, p)| *p).collect();
+        let of_nodes = ["r", "f", "n1", "d"].map(|id| place.p[node(id).index()]);
+        assert_eq!(on_path, of_nodes);
+        (place.path.stop, of_nodes)
+    };
+    assert_eq!(confirmed(0.4, 0.9), (2, [1.0, 0.9, 0.9, 0.1]));
+    assert_eq!(confirmed(0.65, 0.6), (2, [1.0, 0.7, 0.65, 0.1]));
+    // The detector, or the path, speaks against it.
+    assert_eq!(confirmed(0.4, 0.55), (1, [1.0, 0.7, 0.4, 0.1]));
+    assert_eq!(confirmed(0.2, 0.9), (1, [1.0, 0.7, 0.2, 0.1]));
 }
 
 #[test]

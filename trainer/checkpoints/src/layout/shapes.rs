@@ -8,9 +8,9 @@ use super::tensor_mapping::Transform;
 /// Sizes derived from shapes; `None` if the tensor in question is missing or has another rank.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Measured {
-    /// BlockStack of the input image in pixels.
+    /// Side of the input image in pixels.
     pub image_size: Option<usize>,
-    /// BlockStack of a patch in pixels.
+    /// Side of a patch in pixels.
     pub patch: Option<usize>,
     /// Width of image tokens.
     pub vision_width: Option<usize>,
