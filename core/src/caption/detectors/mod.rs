@@ -123,7 +123,7 @@ impl Detectors {
     }
 
     /// Returns the probability of each part for a photo's point, in the order of the vocabulary; 0 for
-    /// [`denied`](Self::denied) parts. A part is at least as probable as each part below it.
+    /// the `denied` parts. A part is at least as probable as each part below it.
     ///
     /// # Shapes
     /// `[d_embed] -> [parts]`
