@@ -9,8 +9,11 @@
 pub mod averaged;
 pub mod classifier_file;
 pub mod device;
+mod first_weights;
 pub mod import;
 pub mod layout;
 pub mod model_file;
 pub mod model_name;
 pub mod published;
+
+pub use first_weights::first_weights;

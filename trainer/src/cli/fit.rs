@@ -125,7 +125,7 @@ pub struct FitArgs {
     /// Steps between checkpoints; 0 for a tenth of the run.
     #[arg(long, value_name = "STEPS")]
     pub save_frequency: Option<u64>,
-    /// Random seed of the weights, the sample order and the augmentation.
+    /// Random seed of the weights, the sample order and the augmentation; the first weights are the same on all backends.
     #[arg(long)]
     pub seed: Option<u64>,
     /// Name of the run.

@@ -4,10 +4,11 @@ use std::path::PathBuf;
 
 use burn::module::Module;
 use burn::tensor::Device;
-use espalier_checkpoints::classifier_file;
 use espalier_checkpoints::model_file::{self, ModelCard, Origin};
+use espalier_checkpoints::{classifier_file, first_weights};
 use espalier_core::model::{DualConfig, DualEncoder, TextEncoder};
 use espalier_core::nn::Norms;
+use espalier_core::weights::load;
 use espalier_io::disk::run_folder::MODEL;
 use espalier_io::exit::usage;
 
@@ -100,10 +101,12 @@ impl Run {
         from: Option<&PathBuf>,
         device: &Device,
     ) -> anyhow::Result<(DualEncoder, Option<ModelCard>)> {
-        device.seed(self.config.train.seed);
-        let mut model = architecture.init(device);
+        let random = || -> anyhow::Result<DualEncoder> {
+            let weights = first_weights(architecture, self.config.train.seed)?;
+            Ok(load(architecture.init(device), &weights, |_| false)?)
+        };
         let Some(path) = from else {
-            return Ok((model, None));
+            return Ok((random()?, None));
         };
         let loaded = model_file::open(path, device)?;
         if loaded.card.config == *architecture {
@@ -119,6 +122,7 @@ impl Run {
             )));
         }
         // Another method: keeps the encoders and starts with a new embedding space.
+        let mut model = random()?;
         model.image = loaded.encoder.image;
         model.text = loaded.encoder.text;
         Ok((model, Some(loaded.card)))

@@ -130,10 +130,20 @@ impl Answer {
         self.showing(shows)
     }
 
+    /// Returns the last rung that is said.
+    fn last_said(&self) -> Option<&Rung> {
+        self.said.checked_sub(1).map(|last| &self.ladder[last])
+    }
+
     /// Returns the probability of the last rung that is said; 0 if there is none.
     fn certainty(&self) -> f64 {
-        let last = self.said.checked_sub(1).map(|last| &self.ladder[last]);
-        last.and_then(|rung| rung.p).unwrap_or_default()
+        self.last_said().and_then(|rung| rung.p).unwrap_or_default()
+    }
+
+    /// Returns the index in the path of the node that a rung names.
+    fn step_of(&self, rung: &Rung) -> Option<usize> {
+        let mut path = self.taxonomy.path.iter();
+        path.position(|step| Some(&step.id) == rung.node.as_ref())
     }
 
     /// Adds a rung for what the statement is about where it is more specific than the last rung that is said: "a dog"
@@ -142,12 +152,7 @@ impl Answer {
     /// Either the path names it below that rung, or the rung has the name of something above it. Guesses that are not
     /// below it are dropped.
     fn refine(&mut self, noun: PartIx, named: &BTreeMap<PartIx, NamedBy>, told: &Told) -> bool {
-        let step_of = |rung: &Rung| {
-            let mut path = self.taxonomy.path.iter();
-            path.position(|step| Some(&step.id) == rung.node.as_ref())
-        };
-        let last = self.said.checked_sub(1).map(|last| &self.ladder[last]);
-        let Some(last) = last.and_then(step_of) else {
+        let Some(last) = self.last_said().and_then(|last| self.step_of(last)) else {
             return false;
         };
         let words = told.detectors.vocabulary();
@@ -160,9 +165,8 @@ impl Answer {
                 .any(|above| named.get(above).is_some_and(|by| by.step == last)),
         };
         if is_finer {
-            let is_below = |rung: &Rung| step.zip(step_of(rung)).is_some_and(|(a, b)| a < b);
             let mut guesses = self.ladder.split_off(self.said);
-            guesses.retain(is_below);
+            guesses.retain(|rung| step.zip(self.step_of(rung)).is_some_and(|(a, b)| a < b));
             let rung = told.noun(noun, self.ladder.last());
             self.ladder.push(rung);
             self.said += 1;
@@ -215,23 +219,21 @@ impl Answer {
         detectors: &Detectors,
     ) {
         let words = detectors.vocabulary();
-        let last = self
-            .said
-            .checked_sub(1)
-            .and_then(|last| self.ladder.get(last));
         let person = words.find(PERSON);
         let is_person = |text: &str| {
             let parts = words.mentions(text).parts();
             parts.iter().any(|ix| Some(*ix) == person)
         };
-        let Some(rung) = last.filter(|rung| !is_person(&rung.text)) else {
+        let Some(rung) = self.last_said().filter(|rung| !is_person(&rung.text)) else {
             return;
         };
-        // How many of a part's words, and of those above it, the taxonomy names.
+        // A rung that the path lacks is more specific than all that the path names.
+        let last = self.step_of(rung).unwrap_or(usize::MAX);
+        // How many of a part's words, and of those above it, the rung and those before it name.
         let share = |shown: &Shown| {
             let parts = words.mentions(&shown.text).parts();
-            let known = parts.iter().filter(|ix| named.contains_key(ix)).count();
-            (known, parts.len())
+            let is_known = |ix: &&PartIx| named.get(ix).is_some_and(|by| by.step <= last);
+            (parts.iter().filter(is_known).count(), parts.len())
         };
         let is_thing = |shown: &&Shown| shown.role != Role::Place;
         let is_finer =

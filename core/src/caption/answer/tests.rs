@@ -274,6 +274,19 @@ fn a_subject_does_not_do_what_is_done_to_it() {
 }
 
 #[test]
+fn a_thing_is_shown_by_its_most_specific_name() {
+    // The path goes on to "bench", but the ladder ends with "seat".
+    let steps = [("entity", 1.0), ("seat", 0.95), ("bench", 0.9)];
+    let mut answer_of_path = tree(&steps);
+    answer_of_path.ladder.truncate(1);
+    answer_of_path.said = 1;
+    let parts = [("person", 0.95), ("several", 0.02), ("bench", 0.9)];
+    let caption = answer(answer_of_path, &parts);
+    assert_eq!(said(&caption), ["a person", "a person on a bench"]);
+    assert_eq!(shows(&caption), ["a person", "a bench"]);
+}
+
+#[test]
 fn without_evidence_the_answer_is_that_of_the_tree() {
     let steps = [("entity", 1.0), ("bird", 0.8), ("robin", 0.3)];
     let alone = tree(&steps).into_caption();

@@ -3,10 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use burn::tensor::Device;
 use espalier_core::model::{DualConfig, Preset};
 use espalier_core::nn::Norms;
-use espalier_core::weights::{HostTensor, Tensors, collect};
+use espalier_core::weights::{HostTensor, Tensors};
 use espalier_io::exit::usage;
 use serde_json::json;
 
@@ -15,7 +14,7 @@ use super::convert::{self, Match};
 use super::projection::leading_directions;
 use super::source::Files;
 use super::store::Store;
-use crate::device::Backend;
+use crate::first_weights::{device, first_weights};
 use crate::layout::{CLASSIFIER, Layout, TensorMapping, classifier};
 use crate::model_file::{ModelCard, Origin, preprocess};
 
@@ -213,12 +212,10 @@ pub fn tensors(store: &mut Store, plan: &Plan) -> anyhow::Result<Imported> {
         .zip(bias)
         .zip(plan.settings.labels.clone())
         .map(|((weight, bias), labels)| (weight, bias, labels));
-    let device = seeded_device()?;
-    device.seed(plan.settings.seed);
-    let mut tensors = collect(&plan.card.config.init(&device))?;
+    let mut tensors = first_weights(&plan.card.config, plan.settings.seed)?;
     tensors.tensors.extend(found.tensors);
     if let Some((weight, ..)) = &classifier
-        && let Some(first) = leading_directions(weight, plan.card.config.d_embed, &device)?
+        && let Some(first) = leading_directions(weight, plan.card.config.d_embed, &device()?)?
     {
         tensors.tensors.insert(PROJECTION.to_owned(), first);
     }
@@ -226,10 +223,4 @@ pub fn tensors(store: &mut Store, plan: &Plan) -> anyhow::Result<Imported> {
         tensors,
         classifier,
     })
-}
-
-/// Returns the CPU device if the program supports it, so that a seed gives the same numbers on
-/// every machine; otherwise the default device.
-pub(super) fn seeded_device() -> anyhow::Result<Device> {
-    Backend::Flex.device().or_else(|_| Backend::Auto.device())
 }

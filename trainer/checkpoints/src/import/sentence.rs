@@ -5,17 +5,17 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use espalier_core::model::{DualConfig, TextConfig, TextFamily};
-use espalier_core::weights::{Tensors, collect};
+use espalier_core::weights::Tensors;
 use espalier_io::exit::usage;
 use serde_json::{Value, json};
 
 use super::choices::Choice;
 use super::convert::{self, Match};
-use super::efficientnet::seeded_device;
 use super::pipeline::About;
 use super::sidecars::licence_of;
 use super::source::Files;
 use super::store::Store;
+use crate::first_weights::first_weights;
 use crate::layout::{Layout, POSITIONS, SEGMENTS};
 use crate::model_file::{self, ModelCard, Origin, WORD_PIECES, preprocess};
 
@@ -216,9 +216,7 @@ pub fn tensors(store: &mut Store, plan: &Plan) -> anyhow::Result<Tensors> {
                 .for_each(|(value, segment)| *value += segment);
         }
     }
-    let device = seeded_device()?;
-    device.seed(plan.seed);
-    let mut tensors = collect(&config.init(&device))?;
+    let mut tensors = first_weights(config, plan.seed)?;
     let image = plan
         .image
         .tensors
