@@ -229,20 +229,24 @@ impl Answer {
         };
         // A rung that the path lacks is more specific than all that the path names.
         let last = self.step_of(rung).unwrap_or(usize::MAX);
-        // How many of a part's words, and of those above it, the rung and those before it name.
+        // Of a part and those above it: how many the rung and those before it name, how many the path names, and all.
         let share = |shown: &Shown| {
             let parts = words.mentions(&shown.text).parts();
-            let is_known = |ix: &&PartIx| named.get(ix).is_some_and(|by| by.step <= last);
-            (parts.iter().filter(is_known).count(), parts.len())
+            let by = parts.iter().filter_map(|ix| named.get(ix));
+            let known = by.clone().filter(|by| by.step <= last).count();
+            (known, by.count(), parts.len())
         };
         let is_thing = |shown: &&Shown| shown.role != Role::Place;
-        let is_finer =
-            |shown: &Shown| matches!(share(shown), (known, all) if 0 < known && known < all);
+        let is_finer = |shown: &Shown| {
+            let (known, named, all) = share(shown);
+            known < named || 0 < known && known < all
+        };
         if shows.iter().filter(is_thing).any(is_finer) {
             return;
         }
         shows.retain(|shown| {
-            !is_thing(&shown) || !matches!(share(shown), (known, all) if known > 0 && known == all)
+            !is_thing(&shown)
+                || !matches!(share(shown), (known, _, all) if known > 0 && known == all)
         });
         let p = rung.p.unwrap_or_default();
         let at = shows.partition_point(|other| other.p >= p);
