@@ -14,7 +14,8 @@ use super::result::Rung;
 use crate::taxonomy::{NodeIx, Taxonomy};
 
 /// With fewer rungs than this, a ladder may begin anywhere on the path; if it is still too short,
-/// [`by_radius`] replaces it where that gives more rungs.
+/// [`by_radius`] replaces it where that gives more rungs, without captions of nodes that are not on the path: a
+/// building of a taxonomy with few levels is no animal.
 const MIN_RUNGS: usize = 3;
 
 /// Number of thresholds of [`by_radius`] (notation 6.4).
@@ -37,7 +38,9 @@ pub fn build(
         chain = longest_chain(&levels, index.radii(), scores, levels.len());
     }
     if chain.len() < MIN_RUNGS {
-        let fallback = by_radius(index, scores);
+        let mut fallback = by_radius(index, scores);
+        let on_path = |id: &str| nodes.iter().any(|ix| taxonomy.node(*ix).id == id);
+        fallback.retain(|i| index.entries()[*i].node.as_deref().is_none_or(on_path));
         if fallback.len() > chain.len() {
             chain = fallback;
         }
@@ -305,6 +308,29 @@ mod tests {
         assert_eq!(rungs([-0.3, -0.5, -0.4, -0.2, -0.45]), expected);
         // The best text lies at the smallest radius: one rung, as on the path, which is kept.
         assert_eq!(rungs([-0.3, -0.1, -0.4, -0.2, -0.45]), ["an animal"]);
+    }
+
+    #[test]
+    fn a_short_ladder_has_no_captions_of_other_nodes() {
+        let tsv =
+            "synset\tnames\thypernyms\tlabelled\nr\tthing\t\t0\na\tanimal\tr\t1\nt\ttable\tr\t1\n";
+        let taxonomy = Taxonomy::from_tsv(tsv).unwrap();
+        let entry = |text: &str, node: &str| CaptionEntry {
+            text: text.into(),
+            node: Some(node.into()),
+            detail: 0,
+        };
+        let entries = vec![entry("an animal", "a"), entry("a table", "t")];
+        let points = vec![0.1, 0.0, 0.5, 0.0];
+        let space = Space::Lorentz { curvature: 1.0 };
+        let index = CaptionIndex::new(entries, points, 2, &space).unwrap();
+        let steps = ["r", "t"]
+            .map(|id| (taxonomy.find(id).unwrap(), 0.9_f32))
+            .to_vec();
+        let path = TaxonomyPath { steps, stop: 1 };
+        let rungs = build(&index, &[-0.5, -0.1], &taxonomy, &path);
+        let texts: Vec<&str> = rungs.iter().map(|r| r.text.as_str()).collect();
+        assert_eq!(texts, ["a table"]);
     }
 
     #[test]
