@@ -6,8 +6,8 @@ use espalier_core::weights::{Tensors, collect};
 
 use crate::device::Backend;
 
-/// Returns the tensors of a model with random weights, which the seed alone determines: they are drawn on the
-/// [`device`], whatever backend the model is to run on.
+/// Returns the tensors of a model with random weights, which the seed alone determines: they are drawn on the CPU
+/// where the program supports it, whatever backend the model is to run on.
 ///
 /// # Errors
 /// Fails without any device, and for weights that cannot be read back.
