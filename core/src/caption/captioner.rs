@@ -180,7 +180,7 @@ impl Captioner {
     }
 
     /// Returns the path of a photo in the taxonomy of a classifier, the bundle's own or a visitor's, and the probability
-    /// of every node. The path goes on to what the detectors tell as well. `below` as in
+    /// of every node. The path goes on to a node that the detectors confirm. `below` as in
     /// [`Classifier::probabilities`].
     #[must_use]
     pub fn place(
@@ -189,11 +189,30 @@ impl Captioner {
         embedding: &[f32],
         below: Option<NodeIx>,
     ) -> Placement {
+        self.place_and_detect(classifier, embedding, below).0
+    }
+
+    /// As [`place`](Self::place); also returns the detectors, if there are any, with the probability of each part.
+    fn place_and_detect(
+        &self,
+        classifier: &Classifier,
+        embedding: &[f32],
+        below: Option<NodeIx>,
+    ) -> (Placement, Option<(&Detectors, Vec<f64>)>) {
         let place = classifier.place(&self.space, embedding, below);
-        match self.detected(embedding) {
-            Some((detectors, p)) => detectors.confirm(place, classifier.taxonomy(), &p),
-            None => place,
-        }
+        let Some(detectors) = &self.detectors else {
+            return (place, None);
+        };
+        // All labels of the bundle decide which subjects are denied.
+        let denied = if below.is_none() && std::ptr::eq(classifier, &self.classifier) {
+            detectors.denied(classifier.taxonomy(), &place.shares)
+        } else {
+            let own = self.classifier.place(&self.space, embedding, None);
+            detectors.denied(self.classifier.taxonomy(), &own.shares)
+        };
+        let p = detectors.probabilities(embedding, &denied);
+        let place = detectors.confirm(place, classifier.taxonomy(), &p);
+        (place, Some((detectors, p)))
     }
 
     /// Returns the ladder and taxonomy path of an embedding.
@@ -213,30 +232,22 @@ impl Captioner {
     }
 
     fn ranked(&self, embedding: &[f32], below: Option<NodeIx>) -> Caption {
-        let Placement { path, .. } = self.place(&self.classifier, embedding, below);
+        let (place, detected) = self.place_and_detect(&self.classifier, embedding, below);
         let scores = self.index.scores(&self.space, embedding);
         let taxonomy = self.classifier.taxonomy();
-        let ladder = ladder::build(&self.index, &scores, taxonomy, &path);
-        let answer = Answer::of_tree(ladder, TaxonomyResult::of(taxonomy, &path));
-        match self.detected(embedding) {
+        let ladder = ladder::build(&self.index, &scores, taxonomy, &place.path);
+        let answer = Answer::of_tree(ladder, TaxonomyResult::of(taxonomy, &place.path));
+        match detected {
             Some((detectors, p)) => answer.told(detectors, p, &self.space, embedding),
             None => answer.into_caption(),
         }
-    }
-
-    /// Returns the detectors, if there are any, with the probability of each part for a photo.
-    fn detected(&self, embedding: &[f32]) -> Option<(&Detectors, Vec<f64>)> {
-        let detectors = self.detectors.as_ref()?;
-        let shares = self.classifier.place(&self.space, embedding, None).shares;
-        let denied = detectors.denied(self.classifier.taxonomy(), &shares);
-        Some((detectors, detectors.probabilities(embedding, &denied)))
     }
 
     /// Returns the parts of statements that a phrase mentions, with the probability that a photo shows each; none
     /// without detectors.
     #[must_use]
     pub fn asked(&self, phrase: &str, embedding: &[f32]) -> Vec<Shown> {
-        let detected = self.detected(embedding);
+        let (_, detected) = self.place_and_detect(&self.classifier, embedding, None);
         detected.map_or_else(Vec::new, |(detectors, p)| detectors.asked(phrase, &p))
     }
 

@@ -82,7 +82,7 @@ pub struct Part {
     pub(super) name: Option<Name>,
     /// Preposition before a thing or a place.
     pub link: String,
-    /// Objects of a doing, with all parts below them: "riding a bicycle" instead of "riding with a bicycle".
+    /// Subjects and things that are objects of a doing, as are all below them: "riding a motorcycle".
     pub objects: Vec<PartIx>,
     /// Id of the node of a taxonomy that means the same.
     pub node: Option<String>,

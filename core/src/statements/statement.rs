@@ -6,7 +6,7 @@ use super::part::{PartIx, Role};
 use super::vocabulary::Vocabulary;
 use crate::error::{CoreError, Result};
 
-/// What a doing with an object says where the object is not known.
+/// Stands in the name of a doing for its object while that is not known: "throwing something".
 const SOMETHING: &str = " something";
 
 /// A subject and its number.
@@ -67,7 +67,8 @@ impl Statement {
     /// Returns the statement in English, without a capital and a full stop; empty if it says nothing.
     ///
     /// A thing that the doing names already is not said again: "riding a bicycle", not "riding a bicycle with a
-    /// bicycle". The object of a doing takes no preposition, and the place of "something": "throwing a ball".
+    /// bicycle". An object of the doing follows it without a preposition and replaces "something": "throwing
+    /// a ball".
     #[must_use]
     pub fn text(&self, vocabulary: &Vocabulary) -> String {
         let subject = self.subject.and_then(|Noun { part, number }| {
@@ -92,29 +93,24 @@ impl Statement {
             }
         };
         let part = |ix: PartIx| vocabulary.part(ix);
-        let doing = self.doing.and_then(|ix| part(ix).name.as_ref());
-        let doing = doing.map_or("", Name::as_is);
-        let thing = self
-            .thing
-            .and_then(|ix| Some((ix, part(ix).name.as_ref()?)));
-        let thing = thing.filter(|(_, name)| !doing.contains(name.as_is()));
-        match thing.map(|(ix, name)| (ix, name.phrase(Number::Any))) {
-            Some((ix, phrase)) if self.has_object(ix, vocabulary) => {
-                let (verb, _) = doing.split_once(SOMETHING).unwrap_or((doing, ""));
-                say("", &format!("{verb} {phrase}"));
+        let name = |ix: PartIx| part(ix).name.as_ref();
+        let doing = self.doing.and_then(name).map_or("", Name::as_is);
+        let thing = self.thing.and_then(|ix| Some((part(ix), name(ix)?)));
+        match thing.filter(|(_, name)| !doing.contains(name.as_is())) {
+            Some((_, name)) if !doing.is_empty() && self.has_object(vocabulary) => {
+                say("", doing.strip_suffix(SOMETHING).unwrap_or(doing));
+                say("", &name.phrase(Number::Any));
             }
-            Some((ix, phrase)) => {
-                if !doing.is_empty() {
-                    say("", doing);
-                }
-                let link = match part(ix).link.as_str() {
-                    "" => "with",
-                    link => link,
+            Some((thing, name)) => {
+                say("", doing);
+                let link = if thing.link.is_empty() {
+                    "with"
+                } else {
+                    &thing.link
                 };
-                say(link, &phrase);
+                say(link, &name.phrase(Number::Any));
             }
-            None if !doing.is_empty() => say("", doing),
-            None => {}
+            None => say("", doing),
         }
         if let Some(ix) = self.place
             && let Some(name) = &part(ix).name
@@ -124,10 +120,12 @@ impl Statement {
         text
     }
 
-    /// Returns whether a thing is an object of the doing.
-    fn has_object(&self, thing: PartIx, vocabulary: &Vocabulary) -> bool {
-        let objects = self.doing.map(|doing| &vocabulary.part(doing).objects);
-        let mut objects = objects.into_iter().flatten();
+    /// Returns whether its thing is an object of its doing.
+    fn has_object(&self, vocabulary: &Vocabulary) -> bool {
+        let (Some(doing), Some(thing)) = (self.doing, self.thing) else {
+            return false;
+        };
+        let mut objects = vocabulary.part(doing).objects.iter();
         objects.any(|object| vocabulary.is_within(thing, *object))
     }
 

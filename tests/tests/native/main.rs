@@ -31,6 +31,7 @@ mod import;
 
 // What is published: bundles, and a site with one.
 mod bundles;
+mod detectors;
 mod imagenet_taxonomy;
 mod site;
 

@@ -101,12 +101,12 @@ impl Run {
         from: Option<&PathBuf>,
         device: &Device,
     ) -> anyhow::Result<(DualEncoder, Option<ModelCard>)> {
-        let random = || -> anyhow::Result<DualEncoder> {
+        let new_model = || -> anyhow::Result<DualEncoder> {
             let weights = first_weights(architecture, self.config.train.seed)?;
             Ok(load(architecture.init(device), &weights, |_| false)?)
         };
         let Some(path) = from else {
-            return Ok((random()?, None));
+            return Ok((new_model()?, None));
         };
         let loaded = model_file::open(path, device)?;
         if loaded.card.config == *architecture {
@@ -122,7 +122,7 @@ impl Run {
             )));
         }
         // Another method: keeps the encoders and starts with a new embedding space.
-        let mut model = random()?;
+        let mut model = new_model()?;
         model.image = loaded.encoder.image;
         model.text = loaded.encoder.text;
         Ok((model, Some(loaded.card)))

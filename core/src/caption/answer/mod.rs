@@ -92,8 +92,7 @@ impl Answer {
         }
         let scene = detectors.scene(&p);
         let Some(last) = scene.last().map(|last| last.statement) else {
-            let mut shows = detectors.shown(&p);
-            self.show_named(&mut shows, &named, detectors);
+            let shows = self.shown(&p, &named, detectors);
             return self.showing(shows);
         };
         let told = Told {
@@ -104,21 +103,21 @@ impl Answer {
             scene,
         };
         let noun = last.part(Role::Subject).or(last.thing);
-        let is_finer = noun.is_some_and(|noun| self.refine(noun, &named, &told));
-        let mut shows = detectors.shown(&told.p);
-        self.show_named(&mut shows, &named, detectors);
+        let is_refined = noun.is_some_and(|noun| self.refine(noun, &named, &told));
+        let shows = self.shown(&told.p, &named, detectors);
         let is_known = |part: PartIx| {
             let mut above = detectors.vocabulary().ancestors(part).iter();
             named.contains_key(&part) || above.any(|ix| named.contains_key(ix))
         };
-        let leads = match last.part(Role::Subject) {
-            Some(subject) => is_finer || named.contains_key(&subject),
+        let taxonomy_leads = match last.part(Role::Subject) {
+            Some(subject) => is_refined || named.contains_key(&subject),
+            // The taxonomy may name another thing, which leads only if it is certain enough.
             None => {
                 let first = noun.or(last.place).map_or(0.0, |ix| told.p[ix.index()]);
                 noun.is_some_and(is_known) || self.certainty() >= first.min(PLAIN)
             }
         };
-        if self.said > 0 && leads {
+        if self.said > 0 && taxonomy_leads {
             // A doing, a place or things around the one thing that has a name.
             let thing = last.thing.filter(|thing| !is_known(*thing));
             let more = last.with(Role::Subject, None).with(Role::Thing, thing);
@@ -130,14 +129,16 @@ impl Answer {
         self.showing(shows)
     }
 
-    /// Returns the last rung that is said.
-    fn last_said(&self) -> Option<&Rung> {
+    /// Returns the last rung that the evidence supports.
+    fn last_supported(&self) -> Option<&Rung> {
         self.said.checked_sub(1).map(|last| &self.ladder[last])
     }
 
-    /// Returns the probability of the last rung that is said; 0 if there is none.
+    /// Returns the probability of the last supported rung; 0 if there is none.
     fn certainty(&self) -> f64 {
-        self.last_said().and_then(|rung| rung.p).unwrap_or_default()
+        self.last_supported()
+            .and_then(|rung| rung.p)
+            .unwrap_or_default()
     }
 
     /// Returns the index in the path of the node that a rung names.
@@ -146,13 +147,13 @@ impl Answer {
         path.position(|step| Some(&step.id) == rung.node.as_ref())
     }
 
-    /// Adds a rung for what the statement is about where it is more specific than the last rung that is said: "a dog"
-    /// after "an animal". Returns whether it is.
+    /// Adds a rung for the subject or thing of a statement if it is more specific than the last supported rung: "a dog"
+    /// after "an animal". Returns whether it does.
     ///
-    /// Either the path names it below that rung, or the rung has the name of something above it. Guesses that are not
-    /// below it are dropped.
+    /// It is more specific if the path names it below that rung, or if that rung names a part above it in the vocabulary.
+    /// Guesses that the path does not have below it are dropped.
     fn refine(&mut self, noun: PartIx, named: &BTreeMap<PartIx, NamedBy>, told: &Told) -> bool {
-        let Some(last) = self.last_said().and_then(|last| self.step_of(last)) else {
+        let Some(last) = self.last_supported().and_then(|rung| self.step_of(rung)) else {
             return false;
         };
         let words = told.detectors.vocabulary();
@@ -211,43 +212,43 @@ impl Answer {
         }
     }
 
-    /// Names what the taxonomy names among what the photo shows: "a sports car" for "a vehicle".
-    fn show_named(
+    /// Returns what the photo shows, with the taxonomy's names: "a sports car" for "a vehicle".
+    fn shown(
         &self,
-        shows: &mut Vec<Shown>,
+        p: &[f64],
         named: &BTreeMap<PartIx, NamedBy>,
         detectors: &Detectors,
-    ) {
+    ) -> Vec<Shown> {
         let words = detectors.vocabulary();
+        let mut shows = detectors.shown(p);
         let person = words.find(PERSON);
         let is_person = |text: &str| {
             let parts = words.mentions(text).parts();
             parts.iter().any(|ix| Some(*ix) == person)
         };
-        let Some(rung) = self.last_said().filter(|rung| !is_person(&rung.text)) else {
-            return;
+        let Some(rung) = self.last_supported().filter(|rung| !is_person(&rung.text)) else {
+            return shows;
         };
         // A rung that the path lacks is more specific than all that the path names.
         let last = self.step_of(rung).unwrap_or(usize::MAX);
-        // Of a part and those above it: how many the rung and those before it name, how many the path names, and all.
-        let share = |shown: &Shown| {
+        // Whether the path names any part of a text, and whether it names all of them down to the rung.
+        let names = |shown: &Shown| {
             let parts = words.mentions(&shown.text).parts();
-            let by = parts.iter().filter_map(|ix| named.get(ix));
-            let known = by.clone().filter(|by| by.step <= last).count();
-            (known, by.count(), parts.len())
+            let steps = parts.iter().map(|ix| named.get(ix).map(|by| by.step));
+            let any = steps.clone().any(|step| step.is_some());
+            (
+                any,
+                any && steps
+                    .clone()
+                    .all(|step| step.is_some_and(|step| step <= last)),
+            )
         };
         let is_thing = |shown: &&Shown| shown.role != Role::Place;
-        let is_finer = |shown: &Shown| {
-            let (known, named, all) = share(shown);
-            known < named || 0 < known && known < all
-        };
+        let is_finer = |shown: &Shown| matches!(names(shown), (true, false));
         if shows.iter().filter(is_thing).any(is_finer) {
-            return;
+            return shows;
         }
-        shows.retain(|shown| {
-            !is_thing(&shown)
-                || !matches!(share(shown), (known, _, all) if known > 0 && known == all)
-        });
+        shows.retain(|shown| !is_thing(&shown) || !names(shown).1);
         let p = rung.p.unwrap_or_default();
         let at = shows.partition_point(|other| other.p >= p);
         let has_subject = named.keys().any(|ix| words.part(*ix).role == Role::Subject);
@@ -264,6 +265,7 @@ impl Answer {
                 node: rung.node.clone(),
             },
         );
+        shows
     }
 }
 

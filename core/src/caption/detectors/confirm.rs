@@ -7,10 +7,10 @@ use crate::statements::PartIx;
 use crate::taxonomy::{NodeIx, Taxonomy};
 
 impl Detectors {
-    /// Moves the stop of a photo's path down to the last node for which both a detector and the path speak: the part that
-    /// means the node is told with at least [`TOLD_OF_A_SUBJECT`], since the answer begins with the path, and the path
-    /// gives it at least [`MIN_GUESS`]. Nodes down to there, and all that lie above them, become at least as probable as
-    /// the part. So the answer, the tree and the reply to "why not?" agree. `p` are the probabilities of the parts.
+    /// Moves the stop of a photo's path down to the last node that both the path and a detector support, so that the
+    /// answer, the tree and the reply to "why not?" agree. The path supports a node from [`MIN_GUESS`] on, a detector from
+    /// [`TOLD_OF_A_SUBJECT`] on, since the answer begins with the path. The nodes down to there, and all above them, become
+    /// at least as probable as the detector says. `p` are the probabilities of the parts.
     pub(in super::super) fn confirm(
         &self,
         mut place: Placement,

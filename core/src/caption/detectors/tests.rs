@@ -62,7 +62,7 @@ fn a_part_is_at_least_as_probable_as_those_below_it() {
 
 #[test]
 fn of_parts_that_exclude_each_other_the_more_certain_is_told() {
-    // Snow is outdoors, so nothing is told of the inside.
+    // Snow is outdoors, so `indoors` is not told.
     assert_eq!(texts([-3.0, -3.0, -3.0, 0.5, 1.0, -3.0]), ["snow"]);
     assert_eq!(texts([-3.0, -3.0, -3.0, 2.0, 1.0, -3.0]), ["indoors"]);
 }
