@@ -19,8 +19,11 @@ use clap::ValueEnum;
 use espalier_core::model::{DualConfig, Preset};
 pub use espalier_data::{Needs, RankText};
 use espalier_io::exit::usage;
-use layers::{merge, read_table, set};
-pub use loss::{Angles, LossConfig, PartsSpace, RootKind};
+use layers::{layer_of, merge, read_table};
+pub use loss::{
+    Angles, AtmgOptions, ClipOptions, EcOptions, HycoclipOptions, LossConfig, MeruOptions,
+    PartsOptions, PartsSpace, PhyclipOptions, RcmeOptions, ReOptions, RootKind,
+};
 pub use method_name::MethodName;
 pub use precision::Precision;
 use recipes::{layer_text, method_layer};
@@ -328,23 +331,23 @@ impl TrainConfig {
                 .map_err(|e| usage(format!("--config {}: {e}", path.display())))?,
             None => Table::new(),
         };
-        let mut layers = [run, file, flags];
-        layers.iter_mut().for_each(rename);
-        let with_overrides = |mut table: Table| -> anyhow::Result<Table> {
+        let mut layers = vec![run, file, flags];
+        for pair in pairs {
+            layers.push(layer_of(pair, &base)?);
+        }
+        layers.iter_mut().for_each(|layer| rename(layer, &base));
+        let with_overrides = |mut table: Table| {
             for layer in &layers {
                 merge(&mut table, layer.clone());
             }
-            for pair in pairs {
-                set(&mut table, pair)?;
-            }
-            Ok(table)
+            table
         };
         // The first merge determines the method; the second starts from that method's defaults.
-        let mut table = with_overrides(base.clone())?;
+        let mut table = with_overrides(base.clone());
         if let Some(method) = method_layer(&table) {
             let mut base = base;
             merge(&mut base, method.parse().context("defaults of the method")?);
-            table = with_overrides(base)?;
+            table = with_overrides(base);
         }
         let config: Self = read_table(table)?;
         config.check()?;

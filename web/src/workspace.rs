@@ -20,7 +20,7 @@ use crate::ui_error::UiError;
 
 /// The place of the photo in the displayed tree.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Placed {
+pub struct PlacedPhoto {
     /// The photo.
     pub photo: PhotoId,
     /// The tree.
@@ -64,7 +64,7 @@ pub struct Workspace {
     /// Id of the node whose labels are considered; `None` means all labels.
     pub below: RwSignal<Option<String>>,
     /// The place of the photo in the shown tree.
-    pub placed: RwSignal<Option<Arc<Placed>>>,
+    pub placed: RwSignal<Option<Arc<PlacedPhoto>>>,
     /// Level of the dial; `None` means the level where the evidence stops.
     pub level: RwSignal<Option<usize>>,
     /// Photos that the engine has read, oldest first.
@@ -295,7 +295,7 @@ impl Workspace {
             if self.tree_source.get_untracked() != tree {
                 return;
             }
-            let placed = Placed {
+            let placed = PlacedPhoto {
                 photo,
                 tree,
                 p,

@@ -140,7 +140,7 @@ class Engine {
       const bytes = await photo.arrayBuffer();
       let json = await this.#request("result", id, { type: "caption", id }, bytes);
       if (below) json = await this.#request("result", id, { type: "rank", id, below });
-      return { id, result: JSON.parse(json), narration: await this.#request("phrased", id, { type: "phrase", id, json }) };
+      return { id, result: JSON.parse(json), narration: await this.#request("narrated", id, { type: "narrate", id, json }) };
     });
     this.#queue = turn.catch(() => {});
     return turn;
@@ -148,7 +148,7 @@ class Engine {
 
   /** The place of a node relative to a photo. */
   place(id, node) {
-    return this.#request("placed", id, { type: "place", id, node });
+    return this.#request("lineage", id, { type: "lineage", id, node });
   }
 
   async #start(gpuFailed = false) {
@@ -193,8 +193,8 @@ class Engine {
       ready: ({ type, ...info }) => this.#ready(info),
       result: ({ id, json }) => this.#answer("result", id, json),
       finer: ({ id, json }) => this.#finer(id, json),
-      phrased: ({ id, told: narration }) => this.#answer("phrased", id, narration),
-      placed: ({ id, place, sentence }) => this.#answer("placed", id, { ...place, sentence }),
+      narrated: ({ id, narration }) => this.#answer("narrated", id, narration),
+      lineage: ({ id, lineage, sentence }) => this.#answer("lineage", id, { ...lineage, sentence }),
       superseded: ({ id }) => this.#fail(id, makeError("photo", "A newer photo was read instead.", "Choose it again.")),
       failed: ({ id, fatal, error }) => (fatal ? this.#onLost(error) : this.#fail(id, error)),
     };
@@ -237,7 +237,7 @@ class Engine {
 
   /** Handles a finer answer, from captions that arrived after the first one. */
   async #finer(id, json) {
-    const narration = await this.#request("phrased", id, { type: "phrase", id, json });
+    const narration = await this.#request("narrated", id, { type: "narrate", id, json });
     this.#notifyAll("finer", { id, result: JSON.parse(json), narration });
   }
 

@@ -24,7 +24,7 @@ const BATCH: usize = 4;
 
 /// The points that a photo would have without each of its places.
 #[derive(Clone, Debug)]
-pub struct Places {
+pub struct Occlusions {
     rows: usize,
     columns: usize,
     /// The part of the photo that the places cover, see
@@ -64,9 +64,9 @@ pub struct HeatMap {
 impl HeatMap {
     /// Returns the map of `evidence`, a function of a photo's point: places without which it falls are hot, all
     /// others cold.
-    fn of(places: &Places, evidence: impl Fn(&[f32]) -> f64) -> Self {
-        let whole = evidence(&places.whole);
-        let falls = places.without.iter().map(|point| whole - evidence(point));
+    fn of(occlusions: &Occlusions, evidence: impl Fn(&[f32]) -> f64) -> Self {
+        let whole = evidence(&occlusions.whole);
+        let falls = occlusions.without.iter().map(|point| whole - evidence(point));
         let falls: Vec<f64> = falls.collect();
         let top = falls.iter().copied().fold(0.0, f64::max);
         let value = |fall: &f64| match top > 0.0 {
@@ -74,9 +74,9 @@ impl HeatMap {
             false => 0.0,
         };
         Self {
-            rows: places.rows,
-            columns: places.columns,
-            area: places.area,
+            rows: occlusions.rows,
+            columns: occlusions.columns,
+            area: occlusions.area,
             values: falls.iter().map(value).collect(),
         }
     }
@@ -173,16 +173,16 @@ impl Captioner {
     ///
     /// # Errors
     /// As [`embed`](Self::embed).
-    pub async fn places(
+    pub async fn occlusions(
         &self,
         photo: &RgbImage,
         mut report: impl FnMut(u64, u64),
-    ) -> Result<Places> {
+    ) -> Result<Occlusions> {
         let area = self.preprocessing().visible(photo)?;
         let input = self.preprocessing().apply(photo)?;
         let encoder = self.image_part();
         if let Some(map) = encoder.feature_map(&input).await? {
-            return Ok(Places {
+            return Ok(Occlusions {
                 rows: map.rows,
                 columns: map.columns,
                 area,
@@ -201,7 +201,7 @@ impl Captioner {
             without.extend(encoder.embed(&images).await?);
             report(without.len() as u64, cells.len() as u64);
         }
-        Ok(Places {
+        Ok(Occlusions {
             rows: CELLS as usize,
             columns: CELLS as usize,
             area,
@@ -212,9 +212,9 @@ impl Captioner {
 
     /// Computes the heat map of a claim.
     #[must_use]
-    pub fn heat(&self, places: &Places, claim: &Claim) -> HeatMap {
+    pub fn heat(&self, occlusions: &Occlusions, claim: &Claim) -> HeatMap {
         let (classifier, space) = (self.classifier(), self.space());
-        HeatMap::of(places, |point| match claim {
+        HeatMap::of(occlusions, |point| match claim {
             Claim::Node(node) => classifier.log_odds(space, point, *node),
             Claim::Text(text) => classifier.log_odds_of_text(space, point, text),
             Claim::Statement(node, parts) => {
@@ -283,8 +283,8 @@ mod tests {
     }
 
     /// A photo of a cat at the left and a table at the right; the middle shows nothing.
-    fn places() -> Places {
-        Places {
+    fn occlusions() -> Occlusions {
+        Occlusions {
             rows: 1,
             columns: 3,
             area: [0.0, 0.0, 1.0, 1.0],
@@ -302,10 +302,10 @@ mod tests {
         let (classifier, space) = classifier();
         let node = |id: &str| {
             let node = classifier.node(id).unwrap();
-            HeatMap::of(&places(), |point| classifier.log_odds(&space, point, node)).values
+            HeatMap::of(&occlusions(), |point| classifier.log_odds(&space, point, node)).values
         };
         let text = [0.9, 0.1, 0.0];
-        let text = HeatMap::of(&places(), |point| {
+        let text = HeatMap::of(&occlusions(), |point| {
             classifier.log_odds_of_text(&space, point, &text)
         });
         for heat in [node("c"), node("a"), text.values] {

@@ -41,7 +41,7 @@ pub use detectors::Detectors;
 pub use engine::Engine;
 pub use evidence::{Evidence, ImageEvidence};
 pub use files::EMBEDDINGS;
-pub use heat::{Claim, HeatMap, Places};
+pub use heat::{Claim, HeatMap, Occlusions};
 pub use index::{CaptionEntry, CaptionIndex};
 pub use photo::Photo;
 pub use placing::{PlacedBy, TextPlace, is_near, nearest_node, node_embeddings, place_text};

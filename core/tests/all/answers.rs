@@ -127,10 +127,10 @@ impl Model {
     /// Returns how much of the heat of each caption lies in the left half, and the hottest place.
     fn heat(&self, photo: &RgbImage, captions: [&str; 2]) -> Value {
         let Self { captioner, .. } = self;
-        let places = pollster::block_on(captioner.places(photo, |_, _| ())).unwrap();
+        let occlusions = pollster::block_on(captioner.occlusions(photo, |_, _| ())).unwrap();
         let heat = |caption: &str| {
             let claim = captioner.claim(caption).unwrap();
-            let map = captioner.heat(&places, &claim);
+            let map = captioner.heat(&occlusions, &claim);
             let hottest = map.values.iter().position(|value| *value == 1.0);
             json!([
                 map.rows,

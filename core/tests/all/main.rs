@@ -15,7 +15,7 @@ mod losses_golden;
 mod manifest;
 mod methods;
 mod pictures;
-mod places;
+mod heat;
 mod preprocess;
 mod questions;
 mod taxonomy;

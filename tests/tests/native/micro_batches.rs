@@ -64,6 +64,7 @@ fn step(
         model: model.clone(),
         optimizer: optimizer(&defaults.optim).unwrap(),
         method: MethodName::Hycoclip.build(&defaults.loss),
+        loss_config: defaults.loss.clone(),
         frozen: None,
         texts: FrozenTexts::default(),
         root: TokenBatch::default(),

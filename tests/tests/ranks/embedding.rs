@@ -14,7 +14,7 @@ use espalier_trainer::data::formats::open;
 use espalier_trainer::eval::Points;
 use espalier_trainer::eval::cache::Cache;
 use espalier_trainer::eval::embedded::Embedded;
-use espalier_trainer::eval::embedder::{Embedder, Reading};
+use espalier_trainer::eval::embedder::{Embedder, EmbedOptions};
 use espalier_trainer::model_file;
 use espalier_trainer::ranks::{Collective, Single};
 use serde_json::Value;
@@ -41,7 +41,7 @@ fn write_photos(folder: &Path) -> PathBuf {
 fn embed(photos: &Path, cache: Option<PathBuf>, ranks: Rc<dyn Collective>) -> (Embedded, Points) {
     let device = Device::flex();
     let model = model_file::open(&tiny(), &device).unwrap();
-    let reading = Reading {
+    let options = EmbedOptions {
         batch_size: 2,
         workers: 1,
         max_broken: 0.2,
@@ -50,7 +50,7 @@ fn embed(photos: &Path, cache: Option<PathBuf>, ranks: Rc<dyn Collective>) -> (E
     };
     let paths = [photos.to_owned()];
     let data = open::benchmark(&paths, None, "test").unwrap().data;
-    let embedder = Embedder::new(&model, &device, reading, ranks);
+    let embedder = Embedder::new(&model, &device, options, ranks);
     let found = embedder.dataset(data, &paths, None).unwrap();
     let texts = ["a cat", "a barn", "a cat", "music", "a dog in the snow"];
     let texts = embedder.texts(&texts.map(str::to_owned)).unwrap();
@@ -93,7 +93,7 @@ fn a_rank_with_other_photos_is_named() {
     let messages = on_ranks(3, |ranks| {
         let device = Device::flex();
         let model = model_file::open(&tiny(), &device).unwrap();
-        let reading = Reading {
+        let options = EmbedOptions {
             batch_size: 2,
             workers: 1,
             max_broken: 0.2,
@@ -102,7 +102,7 @@ fn a_rank_with_other_photos_is_named() {
         };
         let paths = [if ranks.rank() == 1 { &others } else { &photos }.clone()];
         let data = open::benchmark(&paths, None, "test").unwrap().data;
-        let embedder = Embedder::new(&model, &device, reading, ranks);
+        let embedder = Embedder::new(&model, &device, options, ranks);
         embedder
             .dataset(data, &paths, None)
             .unwrap_err()

@@ -182,9 +182,9 @@ pub fn labels_of(data: &dyn Dataset) -> BTreeSet<String> {
     labels
 }
 
-/// Options for reading labelled images.
+/// Limits of reading labelled images.
 #[derive(Clone, Copy, Debug)]
-pub struct Reading {
+pub struct ReadLimits {
     /// Images per batch.
     pub batch_size: usize,
     /// Maximum number of images to read.
@@ -201,14 +201,14 @@ pub fn labelled(
     model: &Model,
     data: Arc<dyn Dataset>,
     taxonomy: &Taxonomy,
-    reading: Reading,
+    limits: ReadLimits,
     device: &Device,
 ) -> anyhow::Result<Labelled> {
-    let Reading {
+    let ReadLimits {
         batch_size,
         most,
         max_broken,
-    } = reading;
+    } = limits;
     let workers = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let mut set = EvalSet::new(data, model.preprocess, batch_size, workers)?;
     let mut found = Labelled::default();

@@ -23,9 +23,9 @@ use super::{Points, embed, encoder_identity, shared};
 use crate::PooledEncoder;
 use crate::tensors::picture_tensor;
 
-/// Options for reading images.
+/// How images are read and embedded.
 #[derive(Clone, Debug)]
-pub struct Reading {
+pub struct EmbedOptions {
     /// Images per batch.
     pub batch_size: usize,
     /// Threads that decode images.
@@ -46,7 +46,7 @@ pub struct Embedder<'a> {
     /// The model.
     pub model: &'a Model,
     device: &'a Device,
-    reading: Reading,
+    options: EmbedOptions,
     ranks: Rc<dyn Collective>,
     classifier: Option<Classifier>,
     check: Check<'a>,
@@ -64,13 +64,13 @@ impl<'a> Embedder<'a> {
     pub fn new(
         model: &'a Model,
         device: &'a Device,
-        reading: Reading,
+        options: EmbedOptions,
         ranks: Rc<dyn Collective>,
     ) -> Self {
         Self {
             model,
             device,
-            reading,
+            options,
             ranks,
             classifier: None,
             check: &|| Ok(()),
@@ -170,7 +170,7 @@ impl<'a> Embedder<'a> {
     /// Returns what `read` makes of the points and notes under a key in the cache; `None` if one of the
     /// ranks lacks them or cannot read them, since the ranks then compute them together.
     fn cached<T>(&self, key: &str, read: impl FnOnce(Points, String) -> Option<T>) -> Option<T> {
-        let found = self.reading.cache.get(key);
+        let found = self.options.cache.get(key);
         let found = found.and_then(|(points, notes)| read(points, notes));
         let is_missing = self.ranks.any(found.is_none());
         found.filter(|_| !is_missing)
@@ -178,7 +178,7 @@ impl<'a> Embedder<'a> {
 
     /// Caches points. Ranks on one machine share a cache, so each may find what another has written.
     fn keep(&self, key: &str, points: &Points, notes: &str) -> anyhow::Result<()> {
-        self.reading.cache.put(key, points, notes)
+        self.options.cache.put(key, points, notes)
     }
 
     /// Returns the points of texts, row by row; a repeated text is embedded once.
@@ -293,7 +293,7 @@ impl<'a> Embedder<'a> {
         let mut out = Vec::with_capacity(rows.len());
         for chunk in rows
             .data()
-            .chunks(width.max(1) * self.reading.batch_size.max(1))
+            .chunks(width.max(1) * self.options.batch_size.max(1))
         {
             let data = TensorData::new(chunk.to_vec(), [chunk.len() / width, width]);
             out.extend(embed::rows(map(Tensor::from_data(data, self.device)))?);
@@ -371,7 +371,7 @@ impl<'a> Embedder<'a> {
                 found
             }
             None => {
-                let data = match self.reading.change {
+                let data = match self.options.change {
                     Some(change) => change.wrap(data),
                     None => data,
                 };
@@ -390,7 +390,7 @@ impl<'a> Embedder<'a> {
     /// Returns the key of what a model computes for images, and the settings that it depends on.
     fn key_of(&self, of: &[&str], stamps: &[&str], view: View) -> (String, String) {
         let preprocess = self.preprocess(view.resize);
-        let change = self.reading.change;
+        let change = self.options.change;
         let settings = format!("{preprocess:?} {} {change:?}", view.double_norm);
         let parts = [of, &[&*settings], stamps].concat();
         (cache::key(parts.iter().copied()), settings)
@@ -398,7 +398,7 @@ impl<'a> Embedder<'a> {
 
     /// Fails when there are more broken records than allowed; applies to cached results too.
     fn check_broken(&self, counts: &BrokenCounts) -> Result<(), DataError> {
-        let limit = self.reading.max_broken;
+        let limit = self.options.max_broken;
         if counts.exceed(limit) {
             let counts = Box::new(counts.clone());
             return Err(DataError::TooManyBroken { limit, counts });
@@ -410,11 +410,11 @@ impl<'a> Embedder<'a> {
         let preprocess = self.preprocess(view.resize);
         let records = usize::try_from(data.records()).unwrap_or(usize::MAX);
         let (from, count) = share(records, self.ranks.rank(), self.ranks.world());
-        let Reading {
+        let EmbedOptions {
             batch_size,
             workers,
             ..
-        } = self.reading;
+        } = self.options;
         let mut set = EvalSet::new(data, preprocess, batch_size, workers)?.part(from, count);
         let encoder = self.pooled_encoder()?;
         let (mut rows, mut about) = (Vec::new(), ImageMetadata::default());

@@ -137,6 +137,7 @@ fn new_learner(architecture: &DualConfig, pieces: usize) -> anyhow::Result<Learn
         model: with_stable_ids(architecture.init(&device)),
         optimizer: optimizer(&defaults.optim)?,
         method: MethodName::Hycoclip.build(&defaults.loss),
+        loss_config: defaults.loss.clone(),
         frozen: None,
         texts: FrozenTexts::default(),
         root: TokenBatch::default(),

@@ -16,7 +16,7 @@ use espalier_core::caption::{Captioner, Engine, TextEmbedder};
 use espalier_core::taxonomy::{NodeIx, Taxonomy};
 use espalier_data::Dataset;
 use espalier_data::formats::registry::{self, Need};
-use espalier_eval::embed::{self, Reading};
+use espalier_eval::embed::{self, ReadLimits};
 use espalier_eval::zero_shot;
 use espalier_io::disk::read;
 use espalier_io::disk::write::{check_writable, write_atomic};
@@ -48,9 +48,9 @@ const STATEMENT_TERMS: &str = " Detectors of statements: within the terms of the
 /// Number of images encoded at a time.
 const BATCH: usize = 64;
 
-/// Returns the settings for reading up to `size` images of the probe.
-fn reading(size: usize) -> Reading {
-    Reading {
+/// Returns the limits for reading up to `size` images of the probe.
+fn read_limits(size: usize) -> ReadLimits {
+    ReadLimits {
         batch_size: BATCH,
         most: size,
         max_broken: 0.01,
@@ -64,7 +64,7 @@ fn embed_probe<'a>(
     size: usize,
     device: &Device,
 ) -> anyhow::Result<EmbeddedProbe<'a>> {
-    let pictures = embed::labelled(model, probe, taxonomy, reading(size), device)?;
+    let pictures = embed::labelled(model, probe, taxonomy, read_limits(size), device)?;
     if pictures.labels.is_empty() {
         return Err(usage(
             "--probe: expected images with labels of the taxonomy, found none",
@@ -156,7 +156,7 @@ fn measure(
         &captioner,
         stored.model,
         &stored.pictures,
-        (data, taxonomy, reading(args.probe_size)),
+        (data, taxonomy, read_limits(args.probe_size)),
         device,
     )?;
     bundle.set_calibration(&calibration)?;
@@ -199,9 +199,9 @@ fn recalibrate(
     let files = bundle.checked()?;
     let captioner = Captioner::open(&bundle.manifest_bytes()?, &files, &engine(device))?;
     let model = model_file::from_bundle(bundle.manifest.clone(), &files, device)?;
-    let (taxonomy, reading) = (captioner.untaught().taxonomy(), reading(args.probe_size));
-    let pictures = embed::labelled(&model, Arc::clone(data), taxonomy, reading, device)?;
-    let of = (data, taxonomy, reading);
+    let (taxonomy, limits) = (captioner.untaught().taxonomy(), read_limits(args.probe_size));
+    let pictures = embed::labelled(&model, Arc::clone(data), taxonomy, limits, device)?;
+    let of = (data, taxonomy, limits);
     let (calibration, stops) = calibrate(&captioner, &model, &pictures, of, device)?;
     if calibration.evidence.is_none() {
         note("--probe: too few images for a calibration; the bundle keeps its own");

@@ -4,8 +4,6 @@ use espalier_io::exit::usage;
 use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 
-use crate::config::renamed::current;
-
 /// Merges a layer over the values of the lower layers, block by block.
 pub(super) fn merge(into: &mut Table, layer: Table) {
     for (key, value) in layer {
@@ -18,9 +16,9 @@ pub(super) fn merge(into: &mut Table, layer: Table) {
     }
 }
 
-/// Applies one `block.key=value`. The value is TOML, a list without its brackets, or a bare word,
+/// Returns one `block.key=value` as a layer. The value is TOML, a list without its brackets, or a bare word,
 /// which is read as a string.
-pub(super) fn set(table: &mut Table, pair: &str) -> anyhow::Result<()> {
+pub(super) fn layer_of(pair: &str, base: &Table) -> anyhow::Result<Table> {
     let (path, text) = pair
         .split_once('=')
         .ok_or_else(|| usage(format!("expected key=value, found `{pair}`")))?;
@@ -34,17 +32,17 @@ pub(super) fn set(table: &mut Table, pair: &str) -> anyhow::Result<()> {
              `{pair}`"
         ))
     })?;
-    let key = current(block, key);
-    let known: Vec<&str> = table.keys().map(String::as_str).collect();
-    let missing = usage(format!(
-        "`{pair}`: expected one of the blocks {}, found `{block}`",
-        known.join(", ")
-    ));
-    let Some(Value::Table(block)) = table.get_mut(block) else {
-        return Err(missing);
-    };
-    block.insert(key.to_owned(), value);
-    Ok(())
+    if !base.contains_key(block) {
+        let known: Vec<&str> = base.keys().map(String::as_str).collect();
+        return Err(usage(format!(
+            "`{pair}`: expected one of the blocks {}, found `{block}`",
+            known.join(", ")
+        )));
+    }
+    let inner = key.rsplit('.').fold(value, |value, key| {
+        Table::from_iter([(key.to_owned(), value)]).into()
+    });
+    Ok(Table::from_iter([(block.to_owned(), inner)]))
 }
 
 /// Reads a merged table as a configuration.

@@ -77,9 +77,10 @@ impl MethodName {
 
     /// Returns the required content of a sample.
     #[must_use]
-    pub fn needs(self, options: &LossConfig) -> Needs {
+    pub fn needs(self, loss: &LossConfig) -> Needs {
         match self {
-            Self::Clip | Self::Meru if options.boxes_as_pairs => Needs::Boxes,
+            Self::Clip if loss.clip.boxes_as_pairs => Needs::Boxes,
+            Self::Meru if loss.meru.boxes_as_pairs => Needs::Boxes,
             Self::Clip | Self::Meru | Self::Atmg => Needs::Captions,
             Self::Hycoclip | Self::Phyclip => Needs::Boxes,
             Self::Re | Self::Ec | Self::Rcme => Needs::Chains,

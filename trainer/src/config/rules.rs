@@ -71,13 +71,11 @@ impl TrainConfig {
             let fits = v.is_finite() && v > 0.0;
             Rule(key, fits, "a finite number above 0", v.to_string())
         });
-        let margin = Rule(
-            "loss.margin",
-            l.margin.abs() <= std::f64::consts::PI,
-            "an angle in radians, at most pi",
-            l.margin.to_string(),
-        );
-        weights.into_iter().chain(widths).chain([margin]).collect()
+        let margins = l.margins().map(|(key, v)| {
+            let fits = v.abs() <= std::f64::consts::PI;
+            Rule(key, fits, "an angle in radians, at most pi", v.to_string())
+        });
+        weights.into_iter().chain(widths).chain(margins).collect()
     }
 
     /// Returns the rules of the losses and the data of nouns and chains.
@@ -298,16 +296,10 @@ impl TrainConfig {
         ]
     }
 
-    /// Returns the rules of the order loss, the log and the optimiser.
+    /// Returns the rules of the log and the optimiser.
     fn optimisation_rules(&self) -> Vec<Rule> {
-        let (t, o, l) = (&self.train, &self.optim, &self.loss);
+        let (t, o) = (&self.train, &self.optim);
         vec![
-            Rule(
-                "loss.order",
-                l.order.is_finite() && l.order >= 0.0,
-                "0 or more",
-                l.order.to_string(),
-            ),
             Rule(
                 "train.rank_timeout",
                 t.rank_timeout > 0,

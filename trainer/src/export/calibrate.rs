@@ -11,7 +11,7 @@ use espalier_core::taxonomy::{NodeIx, Taxonomy};
 use espalier_data::records::corruption::Corruption;
 use espalier_data::sampling::outliers;
 use espalier_data::{Dataset, Pictures};
-use espalier_eval::embed::{self, Labelled, Reading};
+use espalier_eval::embed::{self, Labelled, ReadLimits};
 use espalier_eval::stop::{self, Kind, Picture};
 use espalier_eval::stop_fit;
 use espalier_eval::tensors::picture_tensor;
@@ -81,7 +81,7 @@ pub fn calibrate(
     bundle: &Captioner,
     model: &Model,
     plain: &Labelled,
-    (data, taxonomy, reading): (&Arc<dyn Dataset>, &Taxonomy, Reading),
+    (data, taxonomy, limits): (&Arc<dyn Dataset>, &Taxonomy, ReadLimits),
     device: &Device,
 ) -> anyhow::Result<(Calibration, BTreeMap<String, f64>)> {
     let mut all = vec![
@@ -90,7 +90,7 @@ pub fn calibrate(
     ];
     for change in Corruption::value_variants() {
         let corrupted = change.wrap(Arc::clone(data));
-        let found = embed::labelled(model, corrupted, taxonomy, reading, device)?;
+        let found = embed::labelled(model, corrupted, taxonomy, limits, device)?;
         all.push(Embedded::of(Kind::Corrupted(*change), found));
     }
     let pictures: Vec<Picture<'_>> = all.iter().flat_map(Embedded::pictures).collect();

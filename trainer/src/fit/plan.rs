@@ -234,6 +234,7 @@ impl Run {
             model,
             optimizer,
             method: self.method(),
+            loss_config: self.config.loss.clone(),
             frozen,
             device: self.device.clone().autodiff(),
             grad_clip_norm: self.config.optim.grad_clip_norm,

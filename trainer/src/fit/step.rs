@@ -19,7 +19,7 @@ use super::micro_batch::MicroBatching;
 use super::optimise::{clip_norm, gradient_norm};
 use super::step_encoders::StepEncoders;
 use super::text_features::FrozenTexts;
-use crate::config::Trainable;
+use crate::config::{LossConfig, Trainable};
 
 /// The model, its optimiser and the settings of the training steps.
 pub struct Learner {
@@ -29,6 +29,8 @@ pub struct Learner {
     pub optimizer: ModuleOptimizer,
     /// Method.
     pub method: Box<dyn Method>,
+    /// Weights of the terms that methods share.
+    pub loss_config: LossConfig,
     /// Frozen copy of the text encoder from before training, without autodiff, where the method
     /// needs it.
     pub frozen: Option<TextEncoder>,
@@ -179,6 +181,7 @@ impl Learner {
             encoders,
             frozen: self.frozen.as_ref(),
             inputs: &inputs,
+            loss_config: &self.loss_config,
             contrast_rows: self.contrast_rows,
             entail_ramp,
         });

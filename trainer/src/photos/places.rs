@@ -15,7 +15,7 @@ const RULED_OUT: f32 = 0.1;
 
 /// How the place of a class was found.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Found {
+pub enum FoundBy {
     /// The folder has the id of a node.
     Id,
     /// The folder has the name of a node.
@@ -34,13 +34,13 @@ pub enum Found {
 
 /// Place of a class in the tree.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Place {
+pub struct ClassPlace {
     /// The node that the class is, or that it lies below.
     pub node: NodeIx,
     /// Whether the class is the node.
     pub is_node: bool,
     /// How it was found.
-    pub found: Found,
+    pub found: FoundBy,
 }
 
 impl Reference {
@@ -97,14 +97,14 @@ impl Reference {
     }
 
     /// Returns the place that the name of a class gives it.
-    fn by_name(&self, label: &str, opinion: &[f32]) -> Option<Place> {
-        let place = |node, is_node, found| Place {
+    fn by_name(&self, label: &str, opinion: &[f32]) -> Option<ClassPlace> {
+        let place = |node, is_node, found| ClassPlace {
             node,
             is_node,
             found,
         };
         if let Some(node) = self.taxonomy.find(label) {
-            return Some(place(node, true, Found::Id));
+            return Some(place(node, true, FoundBy::Id));
         }
         let name = name_of(label);
         let senses = self.senses(&name);
@@ -113,14 +113,14 @@ impl Reference {
             // Of equally probable senses, the first.
             let best = senses.iter().rev().max_by(|a, b| p(a).total_cmp(&p(b)));
             let found = if senses.len() > 1 && !opinion.is_empty() {
-                Found::Sense
+                FoundBy::Sense
             } else {
-                Found::Name
+                FoundBy::Name
             };
             return Some(place(*best.unwrap_or(first), true, found));
         }
         if let Some(node) = self.noun(&name) {
-            return Some(place(node, false, Found::Noun));
+            return Some(place(node, false, FoundBy::Noun));
         }
         let known = |word: &str| {
             self.senses(word)
@@ -128,24 +128,24 @@ impl Reference {
                 .copied()
                 .or_else(|| self.noun(word))
         };
-        by_head(&name, &known).map(|node| place(node, false, Found::Head))
+        by_head(&name, &known).map(|node| place(node, false, FoundBy::Head))
     }
 
     /// Returns the place of a class. `opinion` is the mean probability of every node over its photos;
     /// empty if it is not known.
     #[must_use]
-    pub fn place(&self, label: &str, opinion: &[f32]) -> Place {
+    pub fn place(&self, label: &str, opinion: &[f32]) -> ClassPlace {
         let named = self.by_name(label, opinion);
         let is_certain =
-            |place: &Place| place.found == Found::Id || !self.is_ruled_out(place.node, opinion);
+            |place: &ClassPlace| place.found == FoundBy::Id || !self.is_ruled_out(place.node, opinion);
         if let Some(place) = named.filter(is_certain) {
             return place;
         }
         let (node, found) = match self.shown(opinion) {
-            Some((node, p)) => (node, Found::Photos(p)),
-            None => (self.taxonomy.root(), Found::Nowhere),
+            Some((node, p)) => (node, FoundBy::Photos(p)),
+            None => (self.taxonomy.root(), FoundBy::Nowhere),
         };
-        Place {
+        ClassPlace {
             node,
             is_node: false,
             found,
@@ -176,7 +176,7 @@ mod tests {
     }
 
     /// Places a class; the opinion is given by ids.
-    fn place(label: &str, opinion: &[(&str, f32)]) -> (String, bool, Found) {
+    fn place(label: &str, opinion: &[(&str, f32)]) -> (String, bool, FoundBy) {
         let reference = reference();
         let tree = &reference.taxonomy;
         let mut p = vec![
@@ -197,18 +197,18 @@ mod tests {
     #[test]
     fn a_name_an_id_a_noun_and_the_head_of_a_name_are_found() {
         let is = |node: &str, is_node, found| (node.to_owned(), is_node, found);
-        assert_eq!(place("Dogs", &[]), is("d", true, Found::Name));
-        assert_eq!(place("d", &[]), is("d", true, Found::Id));
-        assert_eq!(place("pug", &[]), is("d", false, Found::Noun));
-        assert_eq!(place("grey_cat", &[]), is("c", false, Found::Head));
-        assert_eq!(place("xyz", &[]), is("r", false, Found::Nowhere));
+        assert_eq!(place("Dogs", &[]), is("d", true, FoundBy::Name));
+        assert_eq!(place("d", &[]), is("d", true, FoundBy::Id));
+        assert_eq!(place("pug", &[]), is("d", false, FoundBy::Noun));
+        assert_eq!(place("grey_cat", &[]), is("c", false, FoundBy::Head));
+        assert_eq!(place("xyz", &[]), is("r", false, FoundBy::Nowhere));
     }
 
     #[test]
     fn photos_choose_among_senses_and_place_unknown_names() {
         let machines = [("r", 1.0), ("m", 0.9), ("k", 0.8), ("a", 0.1), ("b", 0.05)];
         assert_eq!(place("crane", &[]).0, "b");
-        assert_eq!(place("crane", &machines), ("k".into(), true, Found::Sense));
+        assert_eq!(place("crane", &machines), ("k".into(), true, FoundBy::Sense));
         let animals = [
             ("r", 1.0),
             ("a", 0.98),
@@ -218,7 +218,7 @@ mod tests {
         ];
         assert_eq!(
             place("Bella", &animals),
-            ("d".into(), false, Found::Photos(0.9))
+            ("d".into(), false, FoundBy::Photos(0.9))
         );
         assert_eq!(place("mouse", &animals).0, "d", "not the computer mouse");
     }

@@ -10,7 +10,7 @@ use espalier_io::disk::write::write_atomic;
 use espalier_io::exit::usage;
 
 use super::classes::{self, HELD_OUT, PhotoClass, TRAIN};
-use super::places::{Found, Place};
+use super::places::{FoundBy, ClassPlace};
 use super::reference::Reference;
 use super::tree;
 
@@ -30,7 +30,7 @@ pub struct PhotoPlan {
     /// The taxonomy of the classes.
     pub taxonomy: Taxonomy,
     /// How the place of each class was found; empty for a taxonomy of the user.
-    found: Vec<Found>,
+    found: Vec<FoundBy>,
 }
 
 /// Returns the paths by which a run in a folder names the photos of a split.
@@ -62,7 +62,7 @@ impl PhotoPlan {
         }
         let reference = Reference::open(model)?;
         let opinions = reference.opinions(model, &classes, device)?;
-        let places: Vec<(&str, Place)> = classes
+        let places: Vec<(&str, ClassPlace)> = classes
             .iter()
             .zip(&opinions)
             .map(|(class, opinion)| (&*class.label, reference.place(&class.label, opinion)))
@@ -96,13 +96,13 @@ impl PhotoPlan {
         );
         for (class, found) in self.classes.iter().zip(&self.found).take(LISTED) {
             let why = match found {
-                Found::Id => "by its id",
-                Found::Name => "by its name",
-                Found::Sense => "by its name, which means several things, and its photos",
-                Found::Noun => "by its name in WordNet",
-                Found::Head => "by the last word of its name",
-                Found::Photos(_) => "by what its photos show",
-                Found::Nowhere => "because neither its name nor its photos say more",
+                FoundBy::Id => "by its id",
+                FoundBy::Name => "by its name",
+                FoundBy::Sense => "by its name, which means several things, and its photos",
+                FoundBy::Noun => "by its name in WordNet",
+                FoundBy::Head => "by the last word of its name",
+                FoundBy::Photos(_) => "by what its photos show",
+                FoundBy::Nowhere => "because neither its name nor its photos say more",
             };
             let node = self.taxonomy.find(&class.label);
             let parents = node.map(|ix| &self.taxonomy.node(ix).parents);

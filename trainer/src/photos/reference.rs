@@ -11,7 +11,7 @@ use espalier_core::geometry::Space;
 use espalier_core::taxonomy::{Lexicon, Taxonomy};
 use espalier_data::formats::listed::{Listed, table};
 use espalier_data::formats::open;
-use espalier_eval::embed::{self, Reading};
+use espalier_eval::embed::{self, ReadLimits};
 
 use super::classes::PhotoClass;
 
@@ -94,14 +94,14 @@ impl Reference {
             .collect();
         let flat = format!("synset\tnames\thypernyms\tlabelled\nr\tall\t\t0\n{numbers}");
         let flat = Taxonomy::from_tsv(&flat)?;
-        let reading = Reading {
+        let limits = ReadLimits {
             batch_size: BATCH,
             most: rows.len(),
             max_broken: 1.0,
         };
         let model = model_file::open(model, device)?;
         let data = Arc::new(table("photos", rows));
-        let found = embed::labelled(&model, data, &flat, reading, device)?;
+        let found = embed::labelled(&model, data, &flat, limits, device)?;
         let mut counts = vec![0.0_f32; classes.len()];
         for (point, label) in found.points.iter().zip(&found.labels) {
             let class: usize = flat.node(*label).id.parse()?;

@@ -13,7 +13,7 @@ use crate::messages::query::TreeSource;
 use crate::state::examples::Examples;
 use crate::ui_error::UiError;
 use crate::words::certainty;
-use crate::workspace::{Placed, Workspace, use_workspace};
+use crate::workspace::{PlacedPhoto, Workspace, use_workspace};
 
 /// Licence of all example photos.
 const LICENCE: &str = "https://creativecommons.org/licenses/by/2.0/";
@@ -44,7 +44,7 @@ impl LookAlikes {
     }
 
     /// Returns the photo's place in the model's own tree, which the example photos belong to.
-    fn placed(self) -> Option<(Arc<Taxonomy>, Arc<Placed>)> {
+    fn placed(self) -> Option<(Arc<Taxonomy>, Arc<PlacedPhoto>)> {
         let placed = self.workspace.placed.get()?;
         let tree = self.workspace.tree.with(|tree| tree.clone()?.ok())?;
         (placed.tree == TreeSource::Bundle).then_some((tree, placed))
@@ -129,7 +129,7 @@ fn shown(look_alikes: LookAlikes) -> impl IntoView {
 fn figure(
     tree: &Taxonomy,
     ix: NodeIx,
-    placed: &Placed,
+    placed: &PlacedPhoto,
     base: &str,
     credits: &HashMap<String, Credit>,
 ) -> impl IntoView + use<> {

@@ -80,7 +80,7 @@ pub fn Rows(
             tree.with_value(|tree| workspace.outline.with(|outline| outline.rows(tree, weight)))
         })
     });
-    let places = Memo::new(move |_| rows.with(|rows| rows.iter().map(Place::of).collect()));
+    let states = Memo::new(move |_| rows.with(|rows| rows.iter().map(RowState::of).collect()));
     view! {
         <ul
             class="tree"
@@ -92,7 +92,7 @@ pub fn Rows(
             // A row keeps its element while it is expanded and collapsed, and with it the focus, so
             // that no key is lost in between.
             <For each=move || rows.get() key=Row::key let(row)>
-                <TreeRow row places values tree />
+                <TreeRow row states values tree />
             </For>
         </ul>
     }
@@ -151,23 +151,23 @@ fn at_level(row: Element, level: usize) {
 
 /// State of a row that may change while the row is visible.
 #[derive(Clone, Copy, Default, PartialEq)]
-struct Place {
+struct RowState {
     /// As in [`Row::open`].
     open: Option<bool>,
     /// As in [`Row::position`].
     position: usize,
 }
 
-impl Place {
-    /// Returns the key and the place of a row.
+impl RowState {
+    /// Returns the key and the state of a row.
     fn of(row: &Row) -> (String, Self) {
         let Row { open, position, .. } = *row;
         (row.key(), Self { open, position })
     }
 }
 
-/// The places of all visible rows by their keys.
-type Places = Memo<BTreeMap<String, Place>>;
+/// The states of all visible rows by their keys.
+type RowStates = Memo<BTreeMap<String, RowState>>;
 
 /// What a row shows of its node and of the outline; cheap to copy.
 #[derive(Clone, Copy)]
@@ -214,8 +214,8 @@ impl RowState {
 fn TreeRow(
     /// Its row.
     row: Row,
-    /// The places of all rows.
-    places: Places,
+    /// The states of all rows.
+    states: RowStates,
     /// Numbers of all nodes.
     values: Memo<NodeValues>,
     /// The taxonomy.
@@ -232,12 +232,12 @@ fn TreeRow(
     let state = RowState::new((node, &id), path, values, workspace);
     let key = row.key();
     let element_id = format!("row-{key}");
-    let place = Memo::new(move |_| {
-        let place = places.with(|places| places.get(&key).copied());
-        place.unwrap_or_default()
+    let state = Memo::new(move |_| {
+        let state = states.with(|states| states.get(&key).copied());
+        state.unwrap_or_default()
     });
     let click = move |_| {
-        expand_or_focus(workspace, path, place.get_untracked().open);
+        expand_or_focus(workspace, path, state.get_untracked().open);
         workspace.selected.set(Some(id.clone()));
         follow_focus(workspace);
     };
@@ -250,9 +250,9 @@ fn TreeRow(
             id=element_id
             role="treeitem"
             use:at_level=depth
-            aria-posinset=move || place.get().position.to_string()
+            aria-posinset=move || state.get().position.to_string()
             aria-setsize=row.siblings.to_string()
-            aria-expanded=move || place.get().open.map(|open| open.to_string())
+            aria-expanded=move || state.get().open.map(|open| open.to_string())
             aria-selected=move || state.selected.get().to_string()
             tabindex=move || if state.focused.get() { "0" } else { "-1" }
             style=("--depth", (depth - 1).to_string())

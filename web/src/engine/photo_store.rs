@@ -132,20 +132,20 @@ impl PhotoStore {
         Ok(Response::Narrated { id, narration })
     }
 
-    /// Locates a node relative to a recently read photo.
+    /// Compares the path to a node with the path of a recently read photo.
     ///
     /// # Errors
     /// When the photo is no longer stored, or the taxonomy lacks the node.
-    pub fn place(&self, id: PhotoId, node: &str) -> Result<Response, UiError> {
+    pub fn lineage(&self, id: PhotoId, node: &str) -> Result<Response, UiError> {
         let reading = &self.photos[self.find(id)?].reading;
-        let place = self
+        let lineage = self
             .captioner
             .lineage(&reading.embedding, node)
             .map_err(unknown_node)?;
-        let sentence = place_sentence(&place, &reading.caption.taxonomy);
-        Ok(Response::Placed {
+        let sentence = place_sentence(&lineage, &reading.caption.taxonomy);
+        Ok(Response::Lineage {
             id,
-            place,
+            lineage,
             sentence,
         })
     }

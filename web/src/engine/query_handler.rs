@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use espalier_core::CoreError;
 use espalier_core::caption::{
-    Calibration, Claim, Classifier, Engine, MIN_TEXT_COSINE, Photo, Places, Question,
+    Calibration, Claim, Classifier, Engine, MIN_TEXT_COSINE, Photo, Occlusions, Question,
     TaughtConcept, TaxonomyResult, TextEmbedder, TraversalPoint, node_embeddings, place_text,
 };
 use espalier_core::geometry::Space;
@@ -37,8 +37,8 @@ pub struct QueryHandler {
     /// Answers to earlier photos that the last query changed.
     changed: Vec<Response>,
     disks: HashMap<TreeSource, Disk>,
-    /// The places of the photo of the last heat map.
-    places: Option<(PhotoId, Places)>,
+    /// The points of the photo of the last heat map without each of its places.
+    occlusions: Option<(PhotoId, Occlusions)>,
 }
 
 fn ui_error(error: CoreError) -> UiError {
@@ -56,7 +56,7 @@ impl QueryHandler {
             taught: Vec::new(),
             changed: Vec::new(),
             disks: HashMap::new(),
-            places: None,
+            occlusions: None,
         }
     }
 
@@ -199,16 +199,16 @@ impl QueryHandler {
                     .await?
             }
         };
-        let places = match self.places.take().filter(|(photo, _)| *photo == id) {
-            Some((_, places)) => places,
+        let occlusions = match self.occlusions.take().filter(|(photo, _)| *photo == id) {
+            Some((_, occlusions)) => occlusions,
             None => {
                 let photo = Photo::open(bytes).map_err(ui_error)?;
-                let places = captioner.places(&photo.pixels, report).await;
-                places.map_err(ui_error)?
+                let occlusions = captioner.occlusions(&photo.pixels, report).await;
+                occlusions.map_err(ui_error)?
             }
         };
-        let map = captioner.heat(&places, &claim);
-        self.places = Some((id, places));
+        let map = captioner.heat(&occlusions, &claim);
+        self.occlusions = Some((id, occlusions));
         Ok(QueryAnswer::Heat { map })
     }
 

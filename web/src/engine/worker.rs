@@ -136,7 +136,7 @@ async fn answer(model: Option<&mut LoadedModel>, request: Request, photo: Vec<u8
         Request::Caption { id } => (id, photo_store.caption(id, &photo).await),
         Request::Rank { id, below } => (id, photo_store.rank(id, below)),
         Request::Narrate { id, json } => (id, photo_store.narrate(id, &json)),
-        Request::Place { id, node } => (id, photo_store.place(id, &node)),
+        Request::Lineage { id, node } => (id, photo_store.lineage(id, &node)),
         Request::Load { .. } | Request::Query { .. } => {
             return fatal_failure(UiError::version_mismatch("a second model"));
         }

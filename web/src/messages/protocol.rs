@@ -3,7 +3,7 @@
 //! Every message is one JSON text. A photo is sent with its request as a transferred
 //! `ArrayBuffer`, which avoids copying and text encoding. Every [`Request`] is answered: `Load` by
 //! [`Response::Ready`], `Caption` by [`Response::Result`] or [`Response::Superseded`], `Rank` by
-//! [`Response::Result`], `Narrate` by [`Response::Narrated`], `Place` by [`Response::Placed`], and
+//! [`Response::Result`], `Narrate` by [`Response::Narrated`], `Lineage` by [`Response::Lineage`], and
 //! `Query` as described in [`super::query`]. [`Response::Failed`] may answer any of them. A photo that
 //! was read before the finer captions arrived gets a [`Response::Finer`] when they do.
 //!
@@ -136,27 +136,24 @@ pub enum Request {
         below: Option<String>,
     },
     /// Turns a result into text, as the page does.
-    #[serde(rename = "phrase")]
     Narrate {
         /// The photo.
         id: PhotoId,
         /// The photo's result JSON, as it was answered.
         json: String,
     },
-    /// Locates a node of the taxonomy relative to a recently read photo.
-    Place {
+    /// Compares the path to a node of the taxonomy with the path of a recently read photo.
+    Lineage {
         /// The photo.
         id: PhotoId,
         /// The node.
         node: String,
     },
     /// Answers a query; a photo's bytes may be transferred with this message.
-    #[serde(rename = "ask")]
     Query {
         /// Number to answer with.
         id: QueryId,
         /// The query.
-        #[serde(rename = "ask")]
         query: Query,
     },
 }
@@ -191,20 +188,18 @@ pub enum Response {
         error: UiError,
     },
     /// A result as text.
-    #[serde(rename = "phrased")]
     Narrated {
         /// The photo.
         id: PhotoId,
         /// The text.
-        #[serde(rename = "told")]
         narration: Narration,
     },
-    /// The location of a node.
-    Placed {
+    /// The path to a node.
+    Lineage {
         /// The photo.
         id: PhotoId,
         /// The node, the path to it and the part that it shares with the photo's own path.
-        place: Lineage,
+        lineage: Lineage,
         /// The same as a sentence.
         sentence: String,
     },
@@ -223,7 +218,6 @@ pub enum Response {
         error: UiError,
     },
     /// A reply to a query.
-    #[serde(rename = "told")]
     Reply {
         /// The query.
         id: QueryId,
@@ -259,7 +253,7 @@ mod tests {
                 id: PhotoId(7),
                 json: "{}".into(),
             },
-            Request::Place {
+            Request::Lineage {
                 id: PhotoId(7),
                 node: "n02084071".into(),
             },
@@ -313,9 +307,9 @@ mod tests {
             id: PhotoId(3),
             narration: Narration::default(),
         });
-        assert_round_trip(&Response::Placed {
+        assert_round_trip(&Response::Lineage {
             id: PhotoId(3),
-            place: Lineage {
+            lineage: Lineage {
                 id: "n1".into(),
                 name: "bird".into(),
                 path: Vec::new(),
@@ -383,28 +377,37 @@ mod tests {
     #[test]
     fn the_widget_uses_the_same_protocol() {
         // Requests as `engine.js` writes them, with sample values.
-        for request in [
+        let requests = [
             r#"{"type":"load","manifest_url":"https://a.example/m/manifest.json"}"#,
             r#"{"type":"caption","id":1}"#,
             r#"{"type":"rank","id":1,"below":null}"#,
-            r#"{"type":"phrase","id":1,"json":"{}"}"#,
-            r#"{"type":"place","id":1,"node":"n02084071"}"#,
-        ] {
+            r#"{"type":"narrate","id":1,"json":"{}"}"#,
+            r#"{"type":"lineage","id":1,"node":"n02084071"}"#,
+            r#"{"type":"query","id":0,"query":{"teach":{"concepts":[]}}}"#,
+        ];
+        for request in requests {
             serde_json::from_str::<Request>(request).unwrap();
         }
         let script = include_str!("../../widget/engine.js");
+        let sent = script.matches(r#"{ type: ""#).count();
+        assert_eq!(
+            sent,
+            requests.len() + 1,
+            "`narrate` is sent from two places"
+        );
         for word in [
-            r#"type: "load", manifest_url"#,
-            r#"type: "caption", id"#,
-            r#"type: "rank", id, below"#,
-            r#"type: "phrase", id, json"#,
-            r#"type: "place", id, node"#,
+            r#"{ type: "load", manifest_url"#,
+            r#"{ type: "caption", id"#,
+            r#"{ type: "rank", id, below"#,
+            r#"{ type: "narrate", id, json"#,
+            r#"{ type: "lineage", id, node"#,
+            r#"{ type: "query", id: 0, query: { teach: { concepts } } }"#,
             "progress: (",
             "ready: (",
             "result: (",
-            "phrased: (",
+            "narrated: (",
             "superseded: (",
-            "placed: (",
+            "lineage: (",
             "failed: (",
             Backend::Cpu.program(),
             Backend::WebGpu.program(),

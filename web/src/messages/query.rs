@@ -61,7 +61,6 @@ pub enum Query {
         below: Option<String>,
     },
     /// Fetches the text encoder and keeps it in memory.
-    #[serde(rename = "text_tower")]
     TextEncoder,
     /// Explains how far a phrase is from describing a photo.
     WhyNot {
@@ -73,7 +72,6 @@ pub enum Query {
         phrase: String,
     },
     /// Reads a tree supplied by the visitor and embeds its names.
-    #[serde(rename = "plant")]
     EmbedTree {
         /// The tree in one of the formats that core reads.
         text: String,
@@ -117,10 +115,8 @@ pub enum Query {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WalkStep {
     /// The point, with its nearest caption.
-    #[serde(rename = "passed")]
     pub point: TraversalPoint,
     /// Position in the disk.
-    #[serde(rename = "at")]
     pub position: [f64; 2],
 }
 
@@ -157,7 +153,6 @@ pub enum QueryAnswer {
         factors: Vec<f64>,
     },
     /// Answer to [`Query::TextEncoder`].
-    #[serde(rename = "text_tower")]
     TextEncoder,
     /// Answer to [`Query::WhyNot`].
     WhyNot {
@@ -169,7 +164,6 @@ pub enum QueryAnswer {
         parts: Vec<Shown>,
     },
     /// Answer to [`Query::EmbedTree`].
-    #[serde(rename = "planted")]
     TreeEmbedded {
         /// The tree in the format of a bundle's taxonomy.
         tsv: String,
@@ -199,7 +193,6 @@ pub enum QueryAnswer {
         photos: Vec<Option<[f64; 2]>>,
         /// Fraction of the nodes' squared tangent vectors, without the direction that all share,
         /// that the two axes of the disk keep, in `[0, 1]`.
-        #[serde(rename = "kept")]
         explained: f64,
     },
     /// Answer to [`Query::Walk`].
@@ -223,7 +216,6 @@ pub enum Reply {
     /// The answer.
     Done {
         /// The answer itself.
-        #[serde(rename = "told")]
         answer: QueryAnswer,
     },
     /// The query failed.

@@ -365,7 +365,7 @@ impl Session {
             | Response::Result { .. }
             | Response::Finer { .. }
             | Response::Narrated { .. }
-            | Response::Placed { .. }
+            | Response::Lineage { .. }
             | Response::Reply { .. }
             | Response::Superseded { .. } => Vec::new(),
         }

@@ -3,11 +3,11 @@
 
 use std::fs;
 
-use espalier_core::caption::{CaptionResult, Receipt};
+use espalier_core::caption::{CaptionResult, Engine, Receipt, Request, TaughtConcept, TaughtFile};
 use espalier_tests::browser::paper::{STRICT, agree, heard, paper, settled};
 use espalier_tests::browser::{Browser, Gpu, Host, Site, natively};
-use espalier_tests::models::tiny_path;
-use espalier_tests::photos::{jpeg, landscape};
+use espalier_tests::models::{self, tiny, tiny_path};
+use espalier_tests::photos::{jpeg, keep, landscape};
 use espalier_tests::trainer;
 use serde_json::{Value, json};
 
@@ -234,6 +234,46 @@ fn methods_events_and_attributes_do_what_the_docs_say() {
     );
     assert_eq!(browser.evaluate("return thrown"), json!([]));
     assert_eq!(browser.evaluate("return refused"), json!([]));
+}
+
+#[test]
+#[ignore = "needs Chromium: cargo xtask test"]
+fn a_name_taught_on_the_page_of_the_same_site_is_known_to_the_element() {
+    const NAME: &str = "Aunt Emma's hill";
+    let host = paper(
+        STRICT,
+        "<espalier-ladder id=\"a\" src=\"photo.jpg\" alt=\"A view\"></espalier-ladder>",
+    );
+    let photo = host.path("paper/photo.jpg");
+    let captioner = models::captioner(&tiny(), &Engine::Kernels);
+    let bytes = fs::read(&photo).unwrap();
+    let reading = captioner.read(&bytes, Request::default(), || 0.0);
+    let reading = pollster::block_on(reading).unwrap();
+    let stop = reading.result(&captioner, "cpu").taxonomy.stop;
+    let concept = TaughtConcept {
+        name: NAME.to_owned(),
+        below: stop,
+        photos: vec![reading.embedding],
+    };
+    let model = captioner.info().clone();
+    let key = format!("espalier-taught-{}", model.sha256);
+    let file = serde_json::to_string(&TaughtFile::new(model, vec![concept])).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let saved = keep(folder.path(), "names.json", file.as_bytes());
+    let native = natively(&photo, &["--extra", &saved.to_string_lossy()]);
+    assert_eq!(native.taxonomy.path.last().unwrap().name, NAME);
+
+    let browser = Browser::start(Gpu::None);
+    browser.visit(&host.url("paper/index.html"));
+    let _ = browser.evaluate(&format!(
+        "localStorage.setItem({}, {})",
+        json!(key),
+        json!(file)
+    ));
+    browser.press_poster("#a");
+    agree(&settled(&browser, "a", &native), &native);
+    assert_eq!(browser.evaluate("return thrown"), json!([]));
+    assert!(heard(&browser, "error").is_empty());
 }
 
 #[test]

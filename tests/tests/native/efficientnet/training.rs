@@ -132,6 +132,7 @@ fn step_on(
         model: model.clone(),
         optimizer: optimizer(&defaults.optim).unwrap(),
         method: MethodName::Meru.build(&defaults.loss),
+        loss_config: defaults.loss.clone(),
         frozen: None,
         texts: FrozenTexts::default(),
         root: TokenBatch::default(),

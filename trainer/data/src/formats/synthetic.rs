@@ -165,7 +165,7 @@ impl Records for SyntheticRecords {
 }
 
 /// A shape in the image: position in pixels, right and bottom exclusive.
-struct Placed {
+struct PlacedShape {
     shape: Shape,
     colour: usize,
     left: u32,
@@ -173,18 +173,18 @@ struct Placed {
     side: u32,
 }
 
-impl Placed {
+impl PlacedShape {
     fn name(&self) -> String {
         format!("{} {}", COLOURS[self.colour].0, self.shape.name())
     }
 }
 
 /// Places a shape of a quarter to a half of the image size in the columns `from..to`.
-fn place(random: &mut Random, size: u32, from: u32, to: u32) -> Placed {
+fn place(random: &mut Random, size: u32, from: u32, to: u32) -> PlacedShape {
     let largest = (size / 2).min(to - from).max(2);
     let least = (size / 4).clamp(2, largest);
     let side = least + random.below(largest - least + 1);
-    Placed {
+    PlacedShape {
         shape: Shape::ALL[random.below(4) as usize],
         colour: random.below(4) as usize,
         left: from + random.below(to - from - side + 1),
@@ -194,7 +194,7 @@ fn place(random: &mut Random, size: u32, from: u32, to: u32) -> Placed {
 }
 
 /// Places one shape left or right, or one on each side; returns them with their caption.
-fn arrange(random: &mut Random, size: u32) -> (Vec<Placed>, String) {
+fn arrange(random: &mut Random, size: u32) -> (Vec<PlacedShape>, String) {
     let middle = size / 2;
     match random.below(3) {
         0 => {
@@ -217,7 +217,7 @@ fn arrange(random: &mut Random, size: u32) -> (Vec<Placed>, String) {
 }
 
 /// Returns the boxes of all phrases for the shapes; for repeated phrases, the first.
-fn boxes(placed: &[Placed], size: u32) -> Vec<GroundedBox> {
+fn boxes(placed: &[PlacedShape], size: u32) -> Vec<GroundedBox> {
     let mut boxes: Vec<GroundedBox> = Vec::new();
     for shape in placed {
         for phrase in [
@@ -275,7 +275,7 @@ fn synthetic_record(seed: u64, size: u32, index: u64) -> Record {
     }
 }
 
-fn paint(picture: &mut RgbImage, placed: &Placed) {
+fn paint(picture: &mut RgbImage, placed: &PlacedShape) {
     let across = |pixel: u32| (2 * pixel + 1) as f32 / placed.side as f32 - 1.0;
     for y in 0..placed.side {
         for x in 0..placed.side {

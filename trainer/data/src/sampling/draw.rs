@@ -15,20 +15,75 @@ use crate::records::source::Record;
 use crate::sampling::regions::{crop_region, encoder_square, usable_boxes, window};
 
 /// A training sample, ready to be packed.
-#[derive(Default)]
 pub(crate) struct Sample {
     /// The shard of its record.
     pub shard: u32,
     pub key: String,
     pub caption: String,
-    pub picture: Option<View>,
-    /// Crop and phrase.
-    pub boxed: Option<(View, String)>,
     pub synset: Option<String>,
-    pub chain: Option<TextChain>,
-    pub parts: Vec<Part>,
-    /// Boxes of other images, each with a label of one of the parts.
-    pub companions: Vec<Part>,
+    pub content: Content,
+}
+
+/// What a sample has beside its caption: one variant for each of [`Needs`].
+pub(crate) enum Content {
+    /// An image.
+    Pair(View),
+    /// An image, and a crop of it with its phrase.
+    Boxed {
+        picture: View,
+        crop: View,
+        phrase: String,
+    },
+    /// Texts from general to specific, and an image where the record has one.
+    Chain {
+        picture: Option<View>,
+        chain: TextChain,
+    },
+    /// An image and its parts.
+    Scene {
+        picture: View,
+        parts: Vec<Part>,
+        /// Boxes of other images, each with a label of one of the parts.
+        companions: Vec<Part>,
+    },
+}
+
+impl Content {
+    /// Returns the image; `None` for a chain without one.
+    pub(crate) fn picture(&self) -> Option<&View> {
+        match self {
+            Self::Pair(picture) | Self::Boxed { picture, .. } | Self::Scene { picture, .. } => {
+                Some(picture)
+            }
+            Self::Chain { picture, .. } => picture.as_ref(),
+        }
+    }
+
+    /// Returns the crop and its phrase, if the sample has one.
+    pub(crate) fn boxed(&self) -> Option<(&View, &str)> {
+        match self {
+            Self::Boxed { crop, phrase, .. } => Some((crop, phrase)),
+            _ => None,
+        }
+    }
+
+    /// Returns the chain, if the sample has one.
+    pub(crate) fn chain(&self) -> Option<&TextChain> {
+        match self {
+            Self::Chain { chain, .. } => Some(chain),
+            _ => None,
+        }
+    }
+
+    /// Returns the parts and the boxes of other images, if the sample is a scene.
+    pub(crate) fn scene(&self) -> Option<(&[Part], &[Part])> {
+        match self {
+            Self::Scene {
+                parts, companions, ..
+            } => Some((parts, companions)),
+            _ => None,
+        }
+    }
 }
 
 /// One view of an image or crop.
@@ -178,11 +233,11 @@ fn draw_captioned(
     let synset = label(&record);
     let picture = view(&record.picture, spec, random, detail)?;
     Ok(Sample {
+        shard: 0,
         key: record.key,
         caption: record.caption,
-        picture: Some(picture),
         synset,
-        ..Sample::default()
+        content: Content::Pair(picture),
     })
 }
 
@@ -208,12 +263,11 @@ fn draw_chained(
         picture => Some(view(picture, spec, random, detail)?),
     };
     Ok(Some(Sample {
+        shard: 0,
         key: record.key,
         caption: record.caption,
-        picture,
         synset,
-        chain: Some(chain),
-        ..Sample::default()
+        content: Content::Chain { picture, chain },
     }))
 }
 
@@ -235,12 +289,15 @@ fn draw_scene(
     }
     let synset = parts.first().map(|part| part.label.clone());
     Ok(Some(Sample {
+        shard: 0,
         key: record.key,
         caption: record.caption,
-        picture: Some(View::Pixels(encoder_square(&picture, spec, random)?)),
         synset,
-        parts,
-        ..Sample::default()
+        content: Content::Scene {
+            picture: View::Pixels(encoder_square(&picture, spec, random)?),
+            parts,
+            companions: Vec::new(),
+        },
     }))
 }
 
@@ -337,12 +394,15 @@ fn draw_boxed(
         }
     };
     Ok(Some(Sample {
+        shard: 0,
         key,
         caption,
-        picture: Some(picture),
-        boxed: Some((crop, phrase)),
         synset,
-        ..Sample::default()
+        content: Content::Boxed {
+            picture,
+            crop,
+            phrase,
+        },
     }))
 }
 
@@ -367,11 +427,15 @@ fn draw_phrase(
     };
     let (picture, crop) = (look()?, look()?);
     Ok(Some(Sample {
+        shard: 0,
         key,
         caption,
-        picture: Some(picture),
-        boxed: Some((crop, phrase)),
-        ..Sample::default()
+        synset: None,
+        content: Content::Boxed {
+            picture,
+            crop,
+            phrase,
+        },
     }))
 }
 

@@ -14,7 +14,7 @@ use crate::records::fault::Broken;
 use crate::records::order::{EpochOrder, Group, Position, Slot};
 use crate::records::random::{Purpose, Random};
 use crate::records::source::{Dataset, Record, Records};
-use crate::sampling::draw::{Detail, DrawResult, companion, draw};
+use crate::sampling::draw::{Content, Detail, DrawResult, companion, draw};
 
 /// A record, or why it cannot be used.
 type RecordResult = std::result::Result<Record, Broken>;
@@ -116,13 +116,17 @@ impl Drawing<'_> {
         let Position { epoch, index } = self.position;
         let mut random = Random::new(self.seed, Purpose::Sample, epoch, index + offset as u64);
         let mut outcome = draw(read(*slot), self.spec, &mut random, detail);
-        if let DrawResult::Sample(sample) = &mut outcome {
-            for part in &sample.parts {
+        if let DrawResult::Sample(sample) = &mut outcome
+            && let Content::Scene {
+                parts, companions, ..
+            } = &mut sample.content
+        {
+            for part in parts {
                 let limit = self.spec.cross_image;
-                let companions = &self.open.companions;
-                for other in companions.pick(&part.label, *slot, limit, &mut random) {
+                let others = &self.open.companions;
+                for other in others.pick(&part.label, *slot, limit, &mut random) {
                     let part = companion(read(other.slot), other.box_index, self.spec, &mut random);
-                    sample.companions.extend(part);
+                    companions.extend(part);
                 }
             }
         }

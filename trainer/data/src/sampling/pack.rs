@@ -38,7 +38,7 @@ pub(crate) fn chains(
 ) -> Option<Chains> {
     let chains: Vec<_> = samples
         .iter()
-        .filter_map(|sample| sample.chain.as_ref())
+        .filter_map(|sample| sample.content.chain())
         .collect();
     let tiers = chains.iter().map(|chain| chain.positives.len()).min()?;
     let last_tiers = |texts: &[String]| texts[texts.len() - tiers..].to_vec();
@@ -75,8 +75,9 @@ fn contains(outer: [f64; 4], inner: [f64; 4]) -> bool {
 pub(crate) fn scenes(samples: &[Sample], size: u32) -> Scenes {
     let mut boxes: Vec<&Part> = Vec::new();
     let mut pairs = BTreeSet::new();
-    for (scene, sample) in samples.iter().enumerate() {
-        for part in sample.parts.iter().chain(&sample.companions) {
+    let samples: Vec<_> = samples.iter().filter_map(|s| s.content.scene()).collect();
+    for (scene, (parts, companions)) in samples.iter().enumerate() {
+        for part in parts.iter().chain(*companions) {
             let known = boxes.iter().position(|other| is_same_box(other, part));
             let at = known.unwrap_or_else(|| {
                 boxes.push(part);
@@ -94,12 +95,8 @@ pub(crate) fn scenes(samples: &[Sample], size: u32) -> Scenes {
                 pairs.insert((samples.len() + at, other));
             }
         }
-        for (scene, sample) in samples.iter().enumerate() {
-            if sample
-                .parts
-                .iter()
-                .any(|scene_part| scene_part.label == part.label)
-            {
+        for (scene, (parts, _)) in samples.iter().enumerate() {
+            if parts.iter().any(|other| other.label == part.label) {
                 entails.insert((scene, at));
             }
         }
@@ -122,6 +119,7 @@ fn is_same_box(a: &Part, b: &Part) -> bool {
 mod tests {
     use super::*;
     use crate::records::lineage::TextChain;
+    use crate::sampling::draw::Content;
 
     fn part(key: &str, label: &str, place: [f64; 4]) -> Part {
         Part {
@@ -132,13 +130,22 @@ mod tests {
         }
     }
 
-    fn sample(parts: Vec<Part>, companions: Vec<Part>) -> Sample {
+    fn sample(content: Content) -> Sample {
         Sample {
-            picture: Some(View::Pixels(RgbImage::new(2, 2))),
+            shard: 0,
+            key: String::new(),
+            caption: String::new(),
+            synset: None,
+            content,
+        }
+    }
+
+    fn scene(parts: Vec<Part>, companions: Vec<Part>) -> Sample {
+        sample(Content::Scene {
+            picture: View::Pixels(RgbImage::new(2, 2)),
             parts,
             companions,
-            ..Sample::default()
-        }
+        })
     }
 
     #[test]
@@ -149,8 +156,8 @@ mod tests {
         let other_cat = || part("b", "cat", [0.1, 0.1, 0.9, 0.9]);
         let far_eye = || part("c", "eye", [0.4, 0.2, 0.6, 0.4]);
         let samples = [
-            sample(vec![eye(), cat()], vec![other_cat(), far_eye()]),
-            sample(vec![other_cat()], vec![cat()]),
+            scene(vec![eye(), cat()], vec![other_cat(), far_eye()]),
+            scene(vec![other_cat()], vec![cat()]),
         ];
         let scenes = scenes(&samples, 2);
         // Boxes: 0 eye of a, 1 cat of a, 2 cat of b, 3 eye of c, each stored once.
@@ -180,13 +187,13 @@ mod tests {
     fn chains_are_shortened_to_the_shortest_from_the_general_end() {
         let chain = |texts: &[&str]| {
             let texts = |sign: &str| texts.iter().map(|t| format!("{sign}{t}")).collect();
-            Sample {
-                chain: Some(TextChain {
+            sample(Content::Chain {
+                picture: None,
+                chain: TextChain {
                     positives: texts("+"),
                     negatives: texts("-"),
-                }),
-                ..sample(Vec::new(), Vec::new())
-            }
+                },
+            })
         };
         let samples = [chain(&["a", "b", "c", "d"]), chain(&["x", "y"])];
         let packed = chains(&samples, |texts: &[String]| {
@@ -198,7 +205,8 @@ mod tests {
             }
         });
         assert_eq!(packed.map(|chains| chains.tiers), Some(2));
-        assert!(chains(&[sample(Vec::new(), Vec::new())], |_| unreachable!()).is_none());
+        let no_chain = [scene(Vec::new(), Vec::new())];
+        assert!(chains(&no_chain, |_| panic!("expected no text")).is_none());
     }
 
     #[test]

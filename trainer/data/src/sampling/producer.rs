@@ -115,12 +115,12 @@ impl Producer {
         let tokens = |texts: Vec<&str>| self.tokenizer.encode_batch(&texts, spec.context);
         let boxed: Vec<_> = samples
             .iter()
-            .filter_map(|sample| sample.boxed.as_ref())
+            .filter_map(|sample| sample.content.boxed())
             .collect();
         let has_boxes = spec.needs == Needs::Boxes;
         let pictures: Vec<&View> = samples
             .iter()
-            .filter_map(|sample| sample.picture.as_ref())
+            .filter_map(|sample| sample.content.picture())
             .collect();
         let total = pictures.len();
         let held = |row: usize| row.saturating_sub(first).min(total);
@@ -132,7 +132,7 @@ impl Producer {
                 total,
             },
             box_images: has_boxes.then(|| {
-                let own = boxed[held].iter().map(|(crop, _)| crop);
+                let own = boxed[held].iter().map(|(crop, _)| *crop);
                 pack::images(own, spec)
             }),
             captions: tokens(
@@ -141,8 +141,7 @@ impl Producer {
                     .map(|sample| sample.caption.as_str())
                     .collect(),
             ),
-            phrases: has_boxes
-                .then(|| tokens(boxed.iter().map(|(_, phrase)| phrase.as_str()).collect())),
+            phrases: has_boxes.then(|| tokens(boxed.iter().map(|(_, phrase)| *phrase).collect())),
             chains: (spec.needs == Needs::Chains)
                 .then(|| {
                     pack::chains(&samples, |texts| {

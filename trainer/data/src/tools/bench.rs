@@ -1,6 +1,7 @@
 //! `trainer data bench`: measures what records cost before they reach a model, stage by stage on one
 //! core, and then all of it on all cores.
 
+use std::iter;
 use std::time::{Duration, Instant};
 
 use espalier_core::input::Tokenizer;
@@ -16,7 +17,7 @@ use crate::records::fault::{Broken, BrokenCounts, Fault};
 use crate::records::picture::Picture;
 use crate::records::random::{Purpose, Random};
 use crate::records::source::{Dataset, Record, Records};
-use crate::sampling::draw::{Detail, DrawResult, Sample, draw};
+use crate::sampling::draw::{Detail, DrawResult, draw};
 use crate::sampling::regions::{crop_region, encoder_square, usable_boxes};
 
 /// Time of a stage.
@@ -271,9 +272,8 @@ impl Bench<'_> {
         let mut random = Random::new(spec.seed, Purpose::Sample, unit as u64, row);
         match draw(loaded.read(row as usize), spec, &mut random, Detail::Whole) {
             DrawResult::Sample(sample) => {
-                let Sample { caption, boxed, .. } = *sample;
-                let phrase = boxed.map(|(_, phrase)| phrase);
-                let texts: Vec<String> = std::iter::once(caption).chain(phrase).collect();
+                let phrase = sample.content.boxed().map(|(_, phrase)| phrase);
+                let texts: Vec<&str> = iter::once(&*sample.caption).chain(phrase).collect();
                 std::hint::black_box(self.tokenizer.encode_batch(&texts, spec.context));
                 true
             }

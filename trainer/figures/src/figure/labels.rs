@@ -19,7 +19,7 @@ pub struct Label {
 
 /// A placed label.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Placed {
+pub struct PlacedLabel {
     /// Index of the label in the input.
     pub label: usize,
     /// Left end and vertical centre.
@@ -108,11 +108,11 @@ pub fn place(
     frame: [f64; 4],
     points: &[([f64; 2], f64)],
     most_covered: usize,
-) -> Vec<Placed> {
-    let mut placed: Vec<Placed> = Vec::new();
+) -> Vec<PlacedLabel> {
+    let mut placed: Vec<PlacedLabel> = Vec::new();
     let mut leaders: Vec<Segment> = Vec::new();
     for (index, label) in labels.iter().enumerate() {
-        let mut best: Option<(usize, Placed)> = None;
+        let mut best: Option<(usize, PlacedLabel)> = None;
         for (far, reach) in REACH.into_iter().enumerate() {
             for side in SIDES {
                 let area = area(label, side, reach);
@@ -133,7 +133,7 @@ pub fn place(
                 let cost = far + COVERING * covered;
                 if best.as_ref().is_none_or(|(least, _)| cost < *least) {
                     let at = [area[0], (area[1] + area[3]) / 2.0];
-                    let candidate = Placed {
+                    let candidate = PlacedLabel {
                         label: index,
                         at,
                         area,

@@ -16,10 +16,10 @@ use crate::disk::read;
 
 /// A shard that is open for reading.
 #[derive(Debug)]
-pub struct ShardFile(Place);
+pub struct ShardFile(Source);
 
 #[derive(Debug)]
-enum Place {
+enum Source {
     Local(Arc<File>),
     #[cfg(feature = "cloud")]
     Remote(Arc<RemoteObject>),
@@ -36,13 +36,13 @@ impl ShardFile {
     pub fn open(path: &Path) -> io::Result<Arc<Self>> {
         if is_remote(path) {
             #[cfg(feature = "cloud")]
-            return Ok(Arc::new(Self(Place::Remote(RemoteObject::open(path)?))));
+            return Ok(Arc::new(Self(Source::Remote(RemoteObject::open(path)?))));
             #[cfg(not(feature = "cloud"))]
             return Err(not_built(path));
         }
         let file = read::open(path)?;
         let file = unpacked::open(path, &file)?.unwrap_or_else(|| Arc::new(file));
-        Ok(Arc::new(Self(Place::Local(file))))
+        Ok(Arc::new(Self(Source::Local(file))))
     }
 
     /// Returns the number of bytes.
@@ -51,18 +51,18 @@ impl ShardFile {
     /// The system's.
     pub fn size(&self) -> io::Result<u64> {
         match &self.0 {
-            Place::Local(file) => Ok(file.metadata()?.len()),
+            Source::Local(file) => Ok(file.metadata()?.len()),
             #[cfg(feature = "cloud")]
-            Place::Remote(object) => Ok(object.size()),
+            Source::Remote(object) => Ok(object.size()),
         }
     }
 
     /// Returns a text that is equal for the same content of an object; `None` for a local file.
     pub(super) fn version(&self) -> Option<String> {
         match &self.0 {
-            Place::Local(_) => None,
+            Source::Local(_) => None,
             #[cfg(feature = "cloud")]
-            Place::Remote(object) => Some(object.version().to_owned()),
+            Source::Remote(object) => Some(object.version().to_owned()),
         }
     }
 
@@ -72,9 +72,9 @@ impl ShardFile {
     /// The system's, [`io::ErrorKind::UnexpectedEof`] past the end, or a failure of storage.
     pub fn read_exact_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
         match &self.0 {
-            Place::Local(file) => read_exact_at(file, bytes, offset)?,
+            Source::Local(file) => read_exact_at(file, bytes, offset)?,
             #[cfg(feature = "cloud")]
-            Place::Remote(object) => object.read_exact_at(bytes, offset)?,
+            Source::Remote(object) => object.read_exact_at(bytes, offset)?,
         }
         traffic::add_read(bytes.len());
         Ok(())
@@ -86,12 +86,12 @@ impl ShardFile {
     /// A failure of storage.
     pub fn prefetch(&self, ranges: &[Range<u64>]) -> io::Result<()> {
         match &self.0 {
-            Place::Local(_) => {
+            Source::Local(_) => {
                 let _ = ranges;
                 Ok(())
             }
             #[cfg(feature = "cloud")]
-            Place::Remote(object) => ranges.iter().try_for_each(|r| object.prefetch(r.clone())),
+            Source::Remote(object) => ranges.iter().try_for_each(|r| object.prefetch(r.clone())),
         }
     }
 
@@ -100,9 +100,9 @@ impl ShardFile {
     #[must_use]
     pub fn failure(&self) -> Option<io::Error> {
         match &self.0 {
-            Place::Local(_) => None,
+            Source::Local(_) => None,
             #[cfg(feature = "cloud")]
-            Place::Remote(object) => object.failure(),
+            Source::Remote(object) => object.failure(),
         }
     }
 }
@@ -155,12 +155,12 @@ impl Read for ShardReader {
             return Ok(0);
         }
         let read = match &self.file.0 {
-            Place::Local(file) => {
+            Source::Local(file) => {
                 read_exact_at(file, &mut bytes[..wanted], self.position)?;
                 wanted
             }
             #[cfg(feature = "cloud")]
-            Place::Remote(object) => {
+            Source::Remote(object) => {
                 let index = self.position / BLOCK;
                 if self.block.as_ref().is_none_or(|(held, _)| *held != index) {
                     self.block = Some((index, object.block(index)?));

@@ -12,7 +12,7 @@ use burn::tensor::Device;
 use espalier_checkpoints::classifier_file;
 use espalier_checkpoints::model_file::Model;
 use espalier_eval::cache::Cache;
-use espalier_eval::embedder::{Check, Embedder, Reading};
+use espalier_eval::embedder::{Check, Embedder, EmbedOptions};
 use espalier_eval::{Record, tasks};
 use espalier_io::disk::cache::cache_folder;
 use espalier_io::disk::write::check_file;
@@ -121,14 +121,14 @@ fn make_embedder<'a>(
         (false, Some(folder)) => Some(folder.clone()),
         (false, None) => Some(cache_folder("embeddings")),
     };
-    let reading = Reading {
+    let options = EmbedOptions {
         batch_size: args.options.batch_size,
         workers: own_cores(&**ranks),
         max_broken: args.options.max_broken,
         change: args.options.change,
         cache: Cache::new(folder),
     };
-    Embedder::new(model, device, reading, Rc::clone(ranks))
+    Embedder::new(model, device, options, Rc::clone(ranks))
 }
 
 /// Runs the named tasks, each once, in the order of [`tasks::ALL`].

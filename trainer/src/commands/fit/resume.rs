@@ -89,17 +89,16 @@ pub(super) struct Difference {
     now: String,
 }
 
-/// Lists all values of a table by their key, as `block.key`.
+/// Lists all values of a configuration by their key, as `block.key` or `block.table.key`.
 pub(super) fn values(config: &TrainConfig) -> anyhow::Result<Vec<(String, Value)>> {
-    let blocks = Table::try_from(config)?.into_iter();
-    let keys = |(block, value)| match value {
-        Value::Table(keys) => keys
-            .into_iter()
-            .map(|(key, value)| (format!("{block}.{key}"), value))
-            .collect(),
-        value => vec![(block, value)],
-    };
-    Ok(blocks.flat_map(keys).collect())
+    fn of(table: Table, prefix: &str) -> Vec<(String, Value)> {
+        let keys = |(key, value)| match value {
+            Value::Table(inner) => of(inner, &format!("{prefix}{key}.")),
+            value => vec![(format!("{prefix}{key}"), value)],
+        };
+        table.into_iter().flat_map(keys).collect()
+    }
+    Ok(of(Table::try_from(config)?, ""))
 }
 
 /// Returns the values that differ, by key.

@@ -2,7 +2,7 @@
 
 use espalier_core::geometry::Space;
 use espalier_core::taxonomy::Taxonomy;
-use espalier_eval::embed::{self, Reading};
+use espalier_eval::embed::{self, ReadLimits};
 use espalier_figures::plot::disk::{Photo, Settings, broadest, disk};
 use espalier_figures::plot::draw;
 use espalier_figures::plot::norms::factors;
@@ -91,12 +91,12 @@ fn photos(args: &DiskArgs, subject: &Subject, taxonomy: &Taxonomy) -> anyhow::Re
     }
     let most = args.data.samples.unwrap_or(SAMPLES);
     let data = inputs::dataset(&args.data, most, args.of.figure.seed)?;
-    let reading = Reading {
+    let limits = ReadLimits {
         batch_size: BATCH,
         most,
         max_broken: args.data.max_broken,
     };
-    let found = embed::labelled(&subject.model, data, taxonomy, reading, subject.device())?;
+    let found = embed::labelled(&subject.model, data, taxonomy, limits, subject.device())?;
     if found.points.is_empty() {
         return Err(usage(format!(
             "--data: expected photos with a label of the taxonomy, found none; {} photos have no \

@@ -5,11 +5,9 @@ use espalier_core::loss::{self, LossTerms};
 use espalier_core::model::LiftKind;
 
 use super::definition::{Method, StepContext};
-use crate::config::LossConfig;
+use crate::config::AtmgOptions;
 
-pub(super) struct Atmg {
-    pub(super) options: LossConfig,
-}
+pub(super) struct Atmg(pub(super) AtmgOptions);
 
 impl Method for Atmg {
     fn lift(&self, _d_embed: usize) -> LiftKind {
@@ -18,9 +16,9 @@ impl Method for Atmg {
 
     fn loss(&self, step: &StepContext<'_>) -> LossTerms {
         let (images, texts) = step.pairs();
-        let apex = self.options.image_apex;
+        let apex = self.0.image_apex;
         let contrast = step.contrast();
-        let weight = self.options.centroid;
+        let weight = self.0.centroid;
         let c = step.curvature();
         let terms = loss::atmg(
             images.clone(),
@@ -31,7 +29,7 @@ impl Method for Atmg {
             weight,
         );
         // As in zero-shot classification: the similarity is the angle at the text.
-        step.with_distillation(terms, &self.options, images, contrast.scale(), |x, y| {
+        step.with_distillation(terms, images, contrast.scale(), |x, y| {
             let angles = cone::pairwise_exterior_angle(y, x, c.clone());
             angles.transpose().neg()
         })

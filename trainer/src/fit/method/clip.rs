@@ -6,11 +6,9 @@ use espalier_core::model::LiftKind;
 
 use super::context::chance_level_of_pairs;
 use super::definition::{Method, StepContext};
-use crate::config::LossConfig;
+use crate::config::ClipOptions;
 
-pub(super) struct Clip {
-    pub(super) options: LossConfig,
-}
+pub(super) struct Clip(pub(super) ClipOptions);
 
 impl Method for Clip {
     fn lift(&self, _d_embed: usize) -> LiftKind {
@@ -21,11 +19,11 @@ impl Method for Clip {
         let (images, texts) = step.pairs();
         let terms = loss::clip(images.clone(), texts, step.contrast());
         let cosine = |x: Tensor<2>, y: Tensor<2>| x.matmul(y.transpose());
-        let terms = step.with_labels(terms, &self.options, images, cosine);
-        step.with_nouns(terms, &self.options, cosine, None)
+        let terms = step.with_labels(terms, images, cosine);
+        step.with_nouns(terms, cosine, None)
     }
 
     fn chance_level(&self, batch_size: usize) -> Option<(&'static str, f64)> {
-        Some(chance_level_of_pairs(&self.options, batch_size))
+        Some(chance_level_of_pairs(self.0.boxes_as_pairs, batch_size))
     }
 }

@@ -9,7 +9,6 @@ use espalier_core::math::normalize;
 use espalier_core::model::{Lift, Tokens};
 
 use super::definition::StepContext;
-use crate::config::LossConfig;
 use crate::fit::inputs::{ChainInputs, ImageTensor};
 
 /// Factor on the cosines of texts and anchors before the softmax over the nodes. With a factor of 1
@@ -24,10 +23,10 @@ const RADIUS_VARIANCE_WEIGHT: f64 = 30.0;
 
 /// Returns the name and chance level of the contrastive term for such pairs.
 pub(super) fn chance_level_of_pairs(
-    options: &LossConfig,
+    boxes_as_pairs: bool,
     batch_size: usize,
 ) -> (&'static str, f64) {
-    let pairs = if options.boxes_as_pairs { 2 } else { 1 };
+    let pairs = if boxes_as_pairs { 2 } else { 1 };
     ("contrastive", ((pairs * batch_size) as f64).ln())
 }
 
@@ -104,7 +103,6 @@ impl StepContext<'_> {
     pub(super) fn with_labels(
         &self,
         terms: LossTerms,
-        options: &LossConfig,
         image_points: Tensor<2>,
         similarity: impl Fn(Tensor<2>, Tensor<2>) -> Tensor<2>,
     ) -> LossTerms {
@@ -118,18 +116,17 @@ impl StepContext<'_> {
         let scale = self.model.logit_scale.value();
         let terms = self.with_classifier_targets(
             terms,
-            options,
             (image_points.clone(), texts.clone()),
             scale.clone(),
             &similarity,
         );
-        if options.labels == 0.0 {
+        if self.loss_config.labels == 0.0 {
             return terms;
         }
         let similarities = similarity(image_points, texts.clone());
         let terms = terms.plus(
             "labels",
-            options.labels,
+            self.loss_config.labels,
             label_contrast(similarities, targets, scale.clone()),
         );
         let Some((outliers, target)) = &labels.outliers else {
@@ -141,7 +138,7 @@ impl StepContext<'_> {
         // The scale is detached: this term may move the outlier images, but not lower the scale of
         // all others.
         let term = label_contrast(similarity(image_points, texts), targets, scale.detach());
-        terms.plus("outliers", options.outliers, term)
+        terms.plus("outliers", self.loss_config.outliers, term)
     }
 
     /// Adds the distillation of the classifier to a loss, for methods without the contrast of
@@ -149,7 +146,6 @@ impl StepContext<'_> {
     pub(super) fn with_distillation(
         &self,
         terms: LossTerms,
-        options: &LossConfig,
         image_points: Tensor<2>,
         scale: Tensor<1>,
         similarity: impl Fn(Tensor<2>, Tensor<2>) -> Tensor<2>,
@@ -158,7 +154,7 @@ impl StepContext<'_> {
             return terms;
         };
         let texts = self.text_points(&labels.texts);
-        self.with_classifier_targets(terms, options, (image_points, texts), scale, &similarity)
+        self.with_classifier_targets(terms, (image_points, texts), scale, &similarity)
     }
 
     /// Adds the cross-entropy between the classifier's probabilities and the softmax of the scaled
@@ -169,7 +165,6 @@ impl StepContext<'_> {
     fn with_classifier_targets(
         &self,
         terms: LossTerms,
-        options: &LossConfig,
         (image_points, texts): (Tensor<2>, Tensor<2>),
         scale: Tensor<1>,
         similarity: &impl Fn(Tensor<2>, Tensor<2>) -> Tensor<2>,
@@ -186,10 +181,14 @@ impl StepContext<'_> {
                     (normalize(known.clone()) * anchors.clone().select(0, nodes)).sum_dim(1);
                 let log_norms = known.clone().square().sum_dim(1).log() * 0.5;
                 let log_norm_variance = (log_norms.clone() - log_norms.mean_dim(0)).square().mean();
-                let terms = terms.plus("anchor", options.anchor, (cosines.neg() + 1.0).mean());
+                let terms = terms.plus(
+                    "anchor",
+                    self.loss_config.anchor,
+                    (cosines.neg() + 1.0).mean(),
+                );
                 terms.plus(
                     "anchor_radius",
-                    options.anchor * RADIUS_VARIANCE_WEIGHT,
+                    self.loss_config.anchor * RADIUS_VARIANCE_WEIGHT,
                     log_norm_variance,
                 )
             }
@@ -203,13 +202,13 @@ impl StepContext<'_> {
             )
         };
         let first = term(image_points, distill.targets.clone());
-        let terms = terms.plus("distill", options.distill, first);
+        let terms = terms.plus("distill", self.loss_config.distill, first);
         let Some((features, targets)) = &distill.drawn else {
             return terms;
         };
         let drawn = self.features(vec![ImageTensor::Features(features.clone())]);
         let second = term(self.model.lift.image(drawn), targets.clone());
-        terms.plus("synthetic", options.distill, second)
+        terms.plus("synthetic", self.loss_config.distill, second)
     }
 
     /// Adds the contrast of nouns with the taxonomy nodes that they belong to, where the run uses
@@ -225,7 +224,6 @@ impl StepContext<'_> {
     pub(super) fn with_nouns(
         &self,
         terms: LossTerms,
-        options: &LossConfig,
         similarity: impl Fn(Tensor<2>, Tensor<2>) -> Tensor<2>,
         radius: Option<&dyn Fn(Tensor<2>) -> Tensor<2>>,
     ) -> LossTerms {
@@ -247,15 +245,15 @@ impl StepContext<'_> {
             ),
         };
         let term = label_contrast(similarities, inputs.targets.clone(), scale);
-        let terms = terms.plus("nouns", options.nouns, term);
+        let terms = terms.plus("nouns", self.loss_config.nouns, term);
         let Some(radius) = radius else {
             return terms;
         };
         let (noun_radii, node_radii) = (radius(nouns), radius(nodes));
-        let terms = if options.generality > 0.0 {
+        let terms = if self.loss_config.generality > 0.0 {
             let all = Tensor::cat(vec![noun_radii.clone(), node_radii.clone()], 0);
             let term = radial_generality(all, inputs.generality.clone());
-            terms.plus("generality", options.generality, term)
+            terms.plus("generality", self.loss_config.generality, term)
         } else {
             terms
         };
@@ -265,7 +263,11 @@ impl StepContext<'_> {
         }
         let (general, specific) = (node_radii.select(0, columns), noun_radii.select(0, rows));
         let term = radial_order(general, specific, ORDER_MARGIN);
-        terms.plus("nouns_order", options.nouns * options.order, term)
+        terms.plus(
+            "nouns_order",
+            self.loss_config.nouns * self.loss_config.order,
+            term,
+        )
     }
 
     /// Adds the order of texts by their radii, and the variance of the logarithmic radii of the captions
@@ -273,15 +275,14 @@ impl StepContext<'_> {
     pub(super) fn with_radii(
         &self,
         terms: LossTerms,
-        options: &LossConfig,
         captions: Tensor<2>,
         radius: impl Fn(Tensor<2>) -> Tensor<2>,
     ) -> LossTerms {
-        let terms = if options.caption_radius > 0.0 {
+        let terms = if self.loss_config.caption_radius > 0.0 {
             let radii = radius(captions);
             let equal = radii.zeros_like();
             let term = radial_generality(radii, equal);
-            terms.plus("caption_radius", options.caption_radius, term)
+            terms.plus("caption_radius", self.loss_config.caption_radius, term)
         } else {
             terms
         };
@@ -292,7 +293,7 @@ impl StepContext<'_> {
         let [rows, _] = radii.dims();
         let half = |from| radii.clone().narrow(0, from, rows / 2);
         let term = radial_order(half(0), half(rows / 2), ORDER_MARGIN);
-        terms.plus("order", options.order, term)
+        terms.plus("order", self.loss_config.order, term)
     }
 
     /// Returns the chains of the batch.

@@ -6,6 +6,7 @@ use espalier_core::loss::LossTerms;
 use espalier_core::model::{DualEncoder, LiftKind, TextEncoder};
 use espalier_data::records::lineage::NegativeKind;
 
+use crate::config::LossConfig;
 use crate::fit::inputs::StepInputs;
 use crate::fit::step_encoders::StepEncoders;
 
@@ -20,6 +21,8 @@ pub struct StepContext<'a> {
     pub frozen: Option<&'a TextEncoder>,
     /// The batch.
     pub inputs: &'a StepInputs,
+    /// Weights of the terms that methods share.
+    pub loss_config: &'a LossConfig,
     /// Number of queries that a contrastive term compares at once.
     pub contrast_rows: NonZeroUsize,
     /// Factor on the weight of the entailment term at this step, in `[0, 1]`.

@@ -6,21 +6,9 @@ use espalier_core::loss::{self, HycoclipWeights, LossTerms};
 use espalier_core::model::LiftKind;
 
 use super::definition::{Method, StepContext};
-use crate::config::LossConfig;
+use crate::config::HycoclipOptions;
 
-pub(super) struct Hycoclip {
-    pub(super) options: LossConfig,
-}
-
-/// Returns the weights of HyCoCLIP and PHyCLIP at a step.
-pub(super) fn weights(options: &LossConfig, ramp: f64) -> HycoclipWeights {
-    HycoclipWeights {
-        eta_inter: options.eta_inter,
-        eta_intra: options.eta_intra,
-        entail: options.entail * ramp,
-        form: options.angles.formula(),
-    }
-}
+pub(super) struct Hycoclip(pub(super) HycoclipOptions);
 
 impl Method for Hycoclip {
     fn lift(&self, _d_embed: usize) -> LiftKind {
@@ -28,15 +16,20 @@ impl Method for Hycoclip {
     }
 
     fn loss(&self, step: &StepContext<'_>) -> LossTerms {
-        let weights = weights(&self.options, step.entail_ramp);
+        let weights = HycoclipWeights {
+            eta_inter: self.0.eta_inter,
+            eta_intra: self.0.eta_intra,
+            entail: self.0.entail * step.entail_ramp,
+            form: self.0.angles.formula(),
+        };
         let (points, c) = (step.hycoclip_points(), step.curvature());
         let terms = loss::hycoclip(&points, c.clone(), step.contrast(), weights);
         let captions = points.text.clone();
         let image_points = Tensor::cat(vec![points.image, points.box_image], 0);
         let similarity = |x, y| lorentz::pairwise_dist(x, y, c.clone()).neg();
         let radius = |x| lorentz::dist0(x, c.clone());
-        let terms = step.with_labels(terms, &self.options, image_points, similarity);
-        let terms = step.with_nouns(terms, &self.options, similarity, Some(&radius));
-        step.with_radii(terms, &self.options, captions, radius)
+        let terms = step.with_labels(terms, image_points, similarity);
+        let terms = step.with_nouns(terms, similarity, Some(&radius));
+        step.with_radii(terms, captions, radius)
     }
 }

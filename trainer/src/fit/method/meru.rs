@@ -6,11 +6,9 @@ use espalier_core::model::LiftKind;
 
 use super::context::chance_level_of_pairs;
 use super::definition::{Method, StepContext};
-use crate::config::LossConfig;
+use crate::config::MeruOptions;
 
-pub(super) struct Meru {
-    pub(super) options: LossConfig,
-}
+pub(super) struct Meru(pub(super) MeruOptions);
 
 impl Method for Meru {
     fn lift(&self, _d_embed: usize) -> LiftKind {
@@ -19,9 +17,9 @@ impl Method for Meru {
 
     fn loss(&self, step: &StepContext<'_>) -> LossTerms {
         let (images, texts) = step.pairs();
-        let weight = self.options.entail * step.entail_ramp;
+        let weight = self.0.entail * step.entail_ramp;
         let c = step.curvature();
-        let form = self.options.angles.formula();
+        let form = self.0.angles.formula();
         let terms = loss::meru(
             images.clone(),
             texts.clone(),
@@ -32,12 +30,12 @@ impl Method for Meru {
         );
         let similarity = |x, y| lorentz::pairwise_dist(x, y, c.clone()).neg();
         let radius = |x| lorentz::dist0(x, c.clone());
-        let terms = step.with_labels(terms, &self.options, images, similarity);
-        let terms = step.with_nouns(terms, &self.options, similarity, Some(&radius));
-        step.with_radii(terms, &self.options, texts, radius)
+        let terms = step.with_labels(terms, images, similarity);
+        let terms = step.with_nouns(terms, similarity, Some(&radius));
+        step.with_radii(terms, texts, radius)
     }
 
     fn chance_level(&self, batch_size: usize) -> Option<(&'static str, f64)> {
-        Some(chance_level_of_pairs(&self.options, batch_size))
+        Some(chance_level_of_pairs(self.0.boxes_as_pairs, batch_size))
     }
 }

@@ -20,24 +20,17 @@ use crate::config::{LossConfig, MethodName};
 impl MethodName {
     /// Creates the method of this name with its options.
     #[must_use]
-    pub fn build(self, options: &LossConfig) -> Box<dyn Method> {
-        let options = options.clone();
+    pub fn build(self, loss: &LossConfig) -> Box<dyn Method> {
         match self {
-            Self::Clip => Box::new(clip::Clip { options }),
-            Self::Meru => Box::new(meru::Meru { options }),
-            Self::Hycoclip => Box::new(hycoclip::Hycoclip { options }),
-            Self::Phyclip => Box::new(phyclip::Phyclip { options }),
-            Self::Re => Box::new(radial::Radial {
-                options,
-                cones: false,
-            }),
-            Self::Ec => Box::new(radial::Radial {
-                options,
-                cones: true,
-            }),
-            Self::Rcme => Box::new(rcme::Rcme { options }),
-            Self::Atmg => Box::new(atmg::Atmg { options }),
-            Self::Parts => Box::new(parts::Parts { options }),
+            Self::Clip => Box::new(clip::Clip(loss.clip.clone())),
+            Self::Meru => Box::new(meru::Meru(loss.meru.clone())),
+            Self::Hycoclip => Box::new(hycoclip::Hycoclip(loss.hycoclip.clone())),
+            Self::Phyclip => Box::new(phyclip::Phyclip(loss.phyclip.clone())),
+            Self::Re => Box::new(radial::Radial::with_angles(&loss.re)),
+            Self::Ec => Box::new(radial::Radial::with_cones(&loss.ec)),
+            Self::Rcme => Box::new(rcme::Rcme(loss.rcme.clone())),
+            Self::Atmg => Box::new(atmg::Atmg(loss.atmg.clone())),
+            Self::Parts => Box::new(parts::Parts(loss.parts.clone())),
         }
     }
 }

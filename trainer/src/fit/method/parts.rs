@@ -4,13 +4,11 @@ use espalier_core::loss::{self, LossTerms};
 use espalier_core::model::LiftKind;
 
 use super::definition::{Method, StepContext};
-use crate::config::{LossConfig, PartsSpace};
+use crate::config::{PartsOptions, PartsSpace};
 use crate::fit::inputs::ImageTensor;
 use crate::fit::rows::Rows;
 
-pub(super) struct Parts {
-    pub(super) options: LossConfig,
-}
+pub(super) struct Parts(pub(super) PartsOptions);
 
 impl Method for Parts {
     fn lift(&self, _d_embed: usize) -> LiftKind {
@@ -26,7 +24,7 @@ impl Method for Parts {
         let features = step.features(vec![step.inputs.images.clone(), boxes]);
         let [rows, _] = features.dims();
         let scale = step.model.logit_scale.value();
-        match self.options.parts_space {
+        match self.0.space {
             PartsSpace::Lorentz => {
                 let points = step.model.lift.image(features);
                 let boxes = points.clone().narrow(0, batch, rows - batch);

@@ -3,25 +3,22 @@
 use burn::tensor::Tensor;
 use espalier_core::geometry::lorentz;
 use espalier_core::geometry::product::{pairwise_dist, split};
-use espalier_core::loss::{self, HycoclipPoints, LossTerms};
+use espalier_core::loss::{self, HycoclipPoints, HycoclipWeights, LossTerms};
 use espalier_core::model::{Lift, LiftKind};
 
 use super::definition::{Method, StepContext};
-use super::hycoclip::weights;
-use crate::config::LossConfig;
+use crate::config::PhyclipOptions;
 
-pub(super) struct Phyclip {
-    pub(super) options: LossConfig,
-}
+pub(super) struct Phyclip(pub(super) PhyclipOptions);
 
 impl Method for Phyclip {
     fn lift(&self, d_embed: usize) -> LiftKind {
         LiftKind::Product {
-            factors: match self.options.factors {
+            factors: match self.0.factors {
                 0 => d_embed / 8,
                 n => n,
             },
-            join: self.options.join,
+            join: self.0.join,
         }
     }
 
@@ -40,8 +37,13 @@ impl Method for Phyclip {
             box_image: split(points.box_image, factors),
             box_text: split(points.box_text, factors),
         };
-        let weights = weights(&self.options, step.entail_ramp);
-        let join = self.options.join;
+        let weights = HycoclipWeights {
+            eta_inter: self.0.eta_inter,
+            eta_intra: self.0.eta_intra,
+            entail: self.0.entail * step.entail_ramp,
+            form: self.0.angles.formula(),
+        };
+        let join = self.0.join;
         let terms = loss::phyclip(&points, c.clone(), step.contrast(), join, weights);
         let similarity =
             |x, y| pairwise_dist(split(x, factors), split(y, factors), c.clone(), join).neg();
@@ -49,8 +51,8 @@ impl Method for Phyclip {
             let factor_radii = lorentz::dist0(split(x, factors), c.clone());
             factor_radii.sum_dim(0).squeeze_dim(0)
         };
-        let terms = step.with_labels(terms, &self.options, image_points, similarity);
-        let terms = step.with_nouns(terms, &self.options, similarity, Some(&radius));
-        step.with_radii(terms, &self.options, captions, radius)
+        let terms = step.with_labels(terms, image_points, similarity);
+        let terms = step.with_nouns(terms, similarity, Some(&radius));
+        step.with_radii(terms, captions, radius)
     }
 }

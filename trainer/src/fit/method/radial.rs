@@ -5,21 +5,54 @@ use espalier_core::model::LiftKind;
 
 use super::context::ChainPoints;
 use super::definition::{Method, StepContext};
-use crate::config::{LossConfig, RootKind};
+use crate::config::{EcOptions, ReOptions, RootKind};
 
 pub(super) struct Radial {
-    pub(super) options: LossConfig,
-    /// Whether pairs are compared with entailment cones (EC).
-    pub(super) cones: bool,
+    root: RootKind,
+    root_text: String,
+    weights: RadialWeights,
+}
+
+impl Radial {
+    /// RE, which compares pairs by angles at the root.
+    pub(super) fn with_angles(options: &ReOptions) -> Self {
+        Self {
+            root: options.root,
+            root_text: options.root_text.clone(),
+            weights: RadialWeights {
+                term: PairTerm::Angle,
+                mined: options.mined,
+                pull_back: options.pull_back,
+                negatives: options.negatives,
+            },
+        }
+    }
+
+    /// EC, which compares pairs by entailment cones.
+    pub(super) fn with_cones(options: &EcOptions) -> Self {
+        Self {
+            root: options.root,
+            root_text: options.root_text.clone(),
+            weights: RadialWeights {
+                term: PairTerm::Cone {
+                    margin: options.margin,
+                    side: options.margin_side,
+                },
+                mined: options.mined,
+                pull_back: options.pull_back,
+                negatives: options.negatives,
+            },
+        }
+    }
 }
 
 impl Method for Radial {
     fn root_text(&self) -> Option<&str> {
-        Some(self.options.root_text.as_deref().unwrap_or(""))
+        Some(&self.root_text)
     }
 
     fn needs_frozen_text(&self) -> bool {
-        self.options.pull_back > 0.0 || self.options.root == RootKind::Frozen
+        self.weights.pull_back > 0.0 || self.root == RootKind::Frozen
     }
 
     fn lift(&self, _d_embed: usize) -> LiftKind {
@@ -27,10 +60,9 @@ impl Method for Radial {
     }
 
     fn loss(&self, step: &StepContext<'_>) -> LossTerms {
-        let o = &self.options;
         let texts = step.chain_points();
         let frozen = step.frozen_chain_points();
-        let root = match (o.root, &frozen) {
+        let root = match (self.root, &frozen) {
             (RootKind::Text, _) => texts.root,
             (RootKind::Zero, _) => texts.root.zeros_like(),
             (RootKind::Frozen, Some(frozen)) => frozen.root.clone(),
@@ -40,23 +72,11 @@ impl Method for Radial {
             positives: texts.positives,
             negatives: texts.negatives,
             root,
-            frozen: frozen.filter(|_| o.pull_back > 0.0).map(ChainPoints::rows),
+            frozen: frozen
+                .filter(|_| self.weights.pull_back > 0.0)
+                .map(ChainPoints::rows),
         };
-        let term = if self.cones {
-            PairTerm::Cone {
-                margin: o.margin,
-                side: o.margin_side,
-            }
-        } else {
-            PairTerm::Angle
-        };
-        let weights = RadialWeights {
-            term,
-            mined: o.mined,
-            pull_back: o.pull_back,
-            negatives: o.negatives,
-        };
-        loss::radial(&points, weights)
+        loss::radial(&points, self.weights)
     }
 
     fn chance_level(&self, _batch_size: usize) -> Option<(&'static str, f64)> {

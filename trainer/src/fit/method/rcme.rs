@@ -7,11 +7,9 @@ use espalier_core::model::LiftKind;
 use espalier_data::records::lineage::NegativeKind;
 
 use super::definition::{Method, StepContext};
-use crate::config::LossConfig;
+use crate::config::RcmeOptions;
 
-pub(super) struct Rcme {
-    pub(super) options: LossConfig,
-}
+pub(super) struct Rcme(pub(super) RcmeOptions);
 
 impl Method for Rcme {
     fn negatives(&self) -> NegativeKind {
@@ -19,11 +17,11 @@ impl Method for Rcme {
     }
 
     fn root_text(&self) -> Option<&str> {
-        Some(self.options.root_text.as_deref().unwrap_or("Eukarya"))
+        Some(&self.0.root_text)
     }
 
     fn needs_frozen_text(&self) -> bool {
-        self.options.prior > 0.0
+        self.0.prior > 0.0
     }
 
     fn lift(&self, _d_embed: usize) -> LiftKind {
@@ -31,7 +29,7 @@ impl Method for Rcme {
     }
 
     fn loss(&self, step: &StepContext<'_>) -> LossTerms {
-        let o = &self.options;
+        let o = &self.0;
         let texts = step.chain_points();
         let [b, n, d] = texts.positives.dims();
         // The contradiction of the first rank is not used: no rank lies above it.
@@ -62,7 +60,7 @@ impl Method for Rcme {
         let contrast = step.contrast_with(scale.clone());
         let terms = loss::rcme(&lineages, contrast, weights);
         let Some(images) = images else { return terms };
-        step.with_distillation(terms, o, images, scale, |x, y| x.matmul(y.transpose()))
+        step.with_distillation(terms, images, scale, |x, y| x.matmul(y.transpose()))
     }
 
     fn chance_level(&self, _batch_size: usize) -> Option<(&'static str, f64)> {

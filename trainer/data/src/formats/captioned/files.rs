@@ -11,7 +11,7 @@ use super::{beside, table};
 
 /// The form and the path of captions.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum CaptionFile {
     /// COCO's or Karpathy's JSON.
     Json(PathBuf),
     /// A table of names and captions.
@@ -20,7 +20,7 @@ pub(super) enum Place {
     Beside(PathBuf),
 }
 
-impl Place {
+impl CaptionFile {
     /// Finds the captions that a path refers to: the path itself, or what lies below it.
     ///
     /// `None` if there are none.

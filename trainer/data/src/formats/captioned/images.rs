@@ -39,14 +39,14 @@ impl fmt::Display for Splits<'_> {
 }
 
 /// The folders in which the images of an index are searched.
-pub(super) struct Places {
+pub(super) struct ImageFolders {
     /// Folder of the index.
     pub(super) base: PathBuf,
     /// Images below the folders that are searched.
     pub(super) pictures: PictureIndex,
 }
 
-impl Places {
+impl ImageFolders {
     /// Returns the file of an image: at its path from the index, else anywhere below the folders that are
     /// searched.
     fn find(&self, name: &str) -> Option<PathBuf> {
@@ -89,8 +89,8 @@ impl Captioned {
     }
 
     /// Records an image and whether its file exists; returns its index.
-    pub(super) fn add_image(&mut self, name: String, places: &Places) -> u32 {
-        let file = places.find(&name);
+    pub(super) fn add_image(&mut self, name: String, folders: &ImageFolders) -> u32 {
+        let file = folders.find(&name);
         self.add_file(name, file)
     }
 
@@ -105,9 +105,9 @@ impl Captioned {
     }
 
     /// Counts the files below the folders that were searched and are neither these images nor the index.
-    pub(super) fn leave_out_unused(&mut self, places: &Places, index: &Path) -> Result<()> {
+    pub(super) fn leave_out_unused(&mut self, folders: &ImageFolders, index: &Path) -> Result<()> {
         let files = self.files.iter().flatten().map(PathBuf::as_path);
-        self.left_out = places.pictures.unused(files.chain([index]))?;
+        self.left_out = folders.pictures.unused(files.chain([index]))?;
         Ok(())
     }
 

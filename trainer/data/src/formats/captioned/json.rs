@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use super::images::{Captioned, EXPECTED, Places, Splits};
+use super::images::{Captioned, EXPECTED, ImageFolders, Splits};
 use crate::records::error::{DataError, Result};
 
 #[derive(Deserialize)]
@@ -51,16 +51,16 @@ struct Annotation {
 pub(super) fn read(
     file: &Path,
     splits: Splits<'_>,
-    places: &Places,
+    folders: &ImageFolders,
     into: &mut Captioned,
 ) -> Result<()> {
     let index: Index = DataError::read_json(file, EXPECTED)?;
     match index.annotations {
         Some(annotations) => {
-            add_coco(into, index.images, annotations, places);
+            add_coco(into, index.images, annotations, folders);
             Ok(())
         }
-        None => add_karpathy(into, index.images, splits, places)
+        None => add_karpathy(into, index.images, splits, folders)
             .map_err(|found| DataError::layout(file, EXPECTED, found)),
     }
 }
@@ -69,7 +69,7 @@ fn add_coco(
     into: &mut Captioned,
     images: Vec<Image>,
     annotations: Vec<Annotation>,
-    places: &Places,
+    folders: &ImageFolders,
 ) {
     let mut index_of_id: HashMap<String, u32> = HashMap::new();
     let mut captions: BTreeMap<u32, Vec<String>> = BTreeMap::new();
@@ -82,7 +82,7 @@ fn add_coco(
             into.coverage.note("picture id given twice", 1, &id);
             continue;
         }
-        let picture = into.add_image(image.name(), places);
+        let picture = into.add_image(image.name(), folders);
         index_of_id.insert(id, picture);
     }
     for Annotation { image_id, caption } in annotations {
@@ -101,7 +101,7 @@ fn add_karpathy(
     into: &mut Captioned,
     images: Vec<Image>,
     splits: Splits<'_>,
-    places: &Places,
+    folders: &ImageFolders,
 ) -> std::result::Result<(), String> {
     let mut seen = HashSet::new();
     let mut others: BTreeSet<String> = BTreeSet::new();
@@ -114,7 +114,7 @@ fn add_karpathy(
         if !seen.insert(name.clone()) {
             into.coverage.note("picture named twice", 1, &name);
         }
-        let picture = into.add_image(name, places);
+        let picture = into.add_image(name, folders);
         let sentences = image.sentences.unwrap_or_default();
         into.add_captions(picture, sentences.into_iter().map(|sentence| sentence.raw));
     }

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::files::{Place, dataset_name, image_folders};
-use super::images::{Captioned, EXPECTED, Places, Splits};
+use super::files::{CaptionFile, dataset_name, image_folders};
+use super::images::{Captioned, EXPECTED, ImageFolders, Splits};
 use super::{beside, json, table};
 use crate::formats::picture_index::PictureIndex;
 use crate::records::error::{DataError, Result};
@@ -13,7 +13,7 @@ impl Captioned {
     /// Returns whether a path is such a file, or a folder with one.
     #[must_use]
     pub fn matches(path: &Path) -> bool {
-        matches!(Place::find(path, Splits::VALIDATION), Ok(Some(_)))
+        matches!(CaptionFile::find(path, Splits::VALIDATION), Ok(Some(_)))
     }
 
     /// Reads the index and locates its images. The images of a file with splits are those of `splits`; files
@@ -39,41 +39,41 @@ impl Captioned {
         images: Option<&Path>,
         splits: Splits<'_>,
     ) -> Result<Option<Self>> {
-        let Some(place) = Place::find(path, splits)? else {
+        let Some(captions) = CaptionFile::find(path, splits)? else {
             return Ok(None);
         };
         let mut data = Self {
-            dataset: dataset_name(place.path()),
+            dataset: dataset_name(captions.path()),
             ..Self::default()
         };
-        let places = || {
-            let folders = image_folders(path, place.path(), images);
-            match folders.iter().find(|folder| !folder.is_dir()) {
+        let folders = || {
+            let paths = image_folders(path, captions.path(), images);
+            match paths.iter().find(|folder| !folder.is_dir()) {
                 Some(folder) => Err(DataError::NoSuchPath {
                     path: folder.clone(),
                 }),
-                None => Ok(Places {
-                    base: images.map_or_else(|| folder_of(place.path()), Path::to_path_buf),
-                    pictures: PictureIndex::of(&folders)?,
+                None => Ok(ImageFolders {
+                    base: images.map_or_else(|| folder_of(captions.path()), Path::to_path_buf),
+                    pictures: PictureIndex::of(&paths)?,
                 }),
             }
         };
-        match &place {
-            Place::Json(file) => {
-                let places = places()?;
-                json::read(file, splits, &places, &mut data)?;
-                data.leave_out_unused(&places, file)?;
+        match &captions {
+            CaptionFile::Json(file) => {
+                let folders = folders()?;
+                json::read(file, splits, &folders, &mut data)?;
+                data.leave_out_unused(&folders, file)?;
             }
-            Place::Table(file) => {
-                let places = places()?;
-                table::read(file, &places, &mut data)?;
-                data.leave_out_unused(&places, file)?;
+            CaptionFile::Table(file) => {
+                let folders = folders()?;
+                table::read(file, &folders, &mut data)?;
+                data.leave_out_unused(&folders, file)?;
             }
-            Place::Beside(folder) => beside::read(folder, &mut data)?,
+            CaptionFile::Beside(folder) => beside::read(folder, &mut data)?,
         }
         if data.captions.is_empty() {
             let found = format!("{} images and no caption", data.names.len());
-            return Err(DataError::layout(place.path(), EXPECTED, found));
+            return Err(DataError::layout(captions.path(), EXPECTED, found));
         }
         Ok(Some(data))
     }

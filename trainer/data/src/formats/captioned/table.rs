@@ -8,7 +8,7 @@ use csv::{ReaderBuilder, StringRecord};
 use espalier_io::disk::read;
 use serde_json::Value;
 
-use super::images::{Captioned, EXPECTED, Places};
+use super::images::{Captioned, EXPECTED, ImageFolders};
 use crate::formats::caption_texts::texts_of;
 use crate::records::error::{DataError, Result};
 
@@ -122,7 +122,7 @@ impl Rows {
 }
 
 /// Reads a table.
-pub(super) fn read(file: &Path, places: &Places, into: &mut Captioned) -> Result<()> {
+pub(super) fn read(file: &Path, folders: &ImageFolders, into: &mut Captioned) -> Result<()> {
     let broken = |found: String| DataError::layout(file, EXPECTED, found);
     let text = read::text(file).map_err(DataError::io(file))?;
     let layout = layout(&text).ok_or_else(|| {
@@ -152,7 +152,7 @@ pub(super) fn read(file: &Path, places: &Places, into: &mut Captioned) -> Result
         }
     }
     for (name, captions) in rows.rows {
-        let picture = into.add_image(name, places);
+        let picture = into.add_image(name, folders);
         into.add_captions(picture, captions);
     }
     Ok(())

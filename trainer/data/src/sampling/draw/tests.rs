@@ -35,8 +35,8 @@ fn a_scene_has_all_its_boxes_as_parts() {
     let count = record.boxes.len();
     assert!(count > 0);
     let scene = drawn(record.clone(), &spec(Needs::Parts)).unwrap();
-    assert_eq!(scene.parts.len(), count);
-    assert!(scene.picture.is_some());
+    assert_eq!(scene.content.scene().unwrap().0.len(), count);
+    assert!(scene.content.picture().is_some());
     let companion = |index| {
         companion(
             Ok(record.clone()),
@@ -69,10 +69,10 @@ fn without_a_chain_there_is_no_sample_of_chains() {
         ..record()
     };
     let sample = drawn(with_chain, &spec).unwrap();
-    assert_eq!(sample.chain.unwrap().positives, chain.positives);
-    assert!(sample.picture.is_some());
+    assert_eq!(sample.content.chain(), Some(&chain));
+    assert!(sample.content.picture().is_some());
     let texts = drawn(Record::of_chain("k".to_owned(), chain), &spec).unwrap();
-    assert!(texts.picture.is_none());
+    assert!(texts.content.picture().is_none());
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn cached_views_are_those_of_the_record() {
     let rows: Vec<u32> = (0..50)
         .map(|_| match cached_view(kept, &mut random) {
             View::Row(row) => row,
-            _ => unreachable!(),
+            _ => panic!("expected a row"),
         })
         .collect();
     assert!((10..13).all(|row| rows.contains(&row)) && rows.iter().all(|r| (10..13).contains(r)));
@@ -135,7 +135,10 @@ fn records_are_mirrored_if_asked_for_and_a_random_number_is_below_a_half() {
                 true => (1.0 - right, 1.0 - left),
                 false => (left, right),
             };
-            assert_eq!(sample.parts[0].place, [left, top, right, bottom]);
+            assert_eq!(
+                sample.content.scene().unwrap().0[0].place,
+                [left, top, right, bottom]
+            );
         }
     }
 }

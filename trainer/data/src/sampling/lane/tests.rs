@@ -78,7 +78,7 @@ fn failure(lane: &mut Lane, shared: &Shared) -> DataError {
 }
 
 fn pixels(sample: &Sample) -> &RgbImage {
-    match sample.picture.as_ref().unwrap() {
+    match sample.content.picture().unwrap() {
         View::Pixels(picture) => picture,
         View::Row(_) | View::Elsewhere => panic!("expected the pixels of {}", sample.key),
     }
@@ -290,7 +290,10 @@ fn a_process_decodes_the_images_of_its_own_rows() {
         if own.contains(&row) {
             assert_eq!(pixels(sample), pixels(all));
         } else {
-            assert!(matches!(sample.picture, Some(View::Elsewhere)), "{row}");
+            assert!(
+                matches!(sample.content.picture(), Some(View::Elsewhere)),
+                "{row}"
+            );
         }
     }
 }
@@ -324,7 +327,10 @@ fn boxes_of_other_images_are_drawn_only_where_they_are_trained_on() {
         };
         let data = Flawed::new(&[40]);
         let drawn = next(&mut lane(&data, 0..8, 0, &spec), &shared(&spec));
-        let companions = drawn.samples.iter().map(|sample| sample.companions.len());
+        let companions = drawn
+            .samples
+            .iter()
+            .map(|sample| sample.content.scene().unwrap().1.len());
         (companions.sum::<usize>(), data.read.load(Ordering::Relaxed))
     };
     // Once for the boxes of the group, once for the samples, once for each box of another image.

@@ -1,7 +1,7 @@
 //! A lineage among its siblings in the UMAP plane, whose axes have no meaning.
 
 use crate::figure::font::Weight;
-use crate::figure::labels::{self, Label, Placed};
+use crate::figure::labels::{self, Label, PlacedLabel};
 use crate::figure::scale::bounds;
 use crate::figure::size::{BODY, COLUMN, SMALL};
 use crate::figure::theme::Colour;
@@ -137,7 +137,7 @@ fn names(canvas: &mut Canvas, data: &Umap, places: &[[f64; 2]]) {
     }
 }
 
-fn lead(canvas: &mut Canvas, placed: &Placed, label: &Label, colour: Colour) {
+fn lead(canvas: &mut Canvas, placed: &PlacedLabel, label: &Label, colour: Colour) {
     if let Some(end) = placed.leader {
         canvas.line(label.at, end, Paint::stroke(colour, 0.5));
     }

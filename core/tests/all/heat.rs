@@ -15,9 +15,9 @@ fn every_place_of_a_photo_has_its_heat() {
         let whole = pollster::block_on(captioner.embed(std::slice::from_ref(&photo))).unwrap();
         let (node, _) = classifier.path(space, &whole[0]).steps[1];
         let mut reported = (0, 0);
-        let places = captioner.places(&photo, |done, all| reported = (done, all));
-        let places = pollster::block_on(places).unwrap();
-        let map = captioner.heat(&places, &Claim::Node(node));
+        let occlusions = captioner.occlusions(&photo, |done, all| reported = (done, all));
+        let occlusions = pollster::block_on(occlusions).unwrap();
+        let map = captioner.heat(&occlusions, &Claim::Node(node));
         let count = map.rows * map.columns;
         assert!(count > 4 && map.values.len() == count, "{map:?}");
         assert!(map.values.iter().all(|value| (0.0..=1.0).contains(value)));
@@ -39,8 +39,8 @@ fn a_device_gives_the_heat_of_the_kernels() {
         let captioner = captioner(&shipped(), &engine);
         let classifier = captioner.classifier();
         let node = classifier.taxonomy().labelled()[0];
-        let places = pollster::block_on(captioner.places(&photo, |_, _| ())).unwrap();
-        captioner.heat(&places, &Claim::Node(node))
+        let occlusions = pollster::block_on(captioner.occlusions(&photo, |_, _| ())).unwrap();
+        captioner.heat(&occlusions, &Claim::Node(node))
     });
     assert_eq!(
         (kernels.rows, kernels.columns),
