@@ -54,8 +54,8 @@ def test_checkpoints_of_other_programs_give_their_features(imported, name):
     )
     model = espalier.open(imported(name))
     side = model.image_size
-    pictures = np.array(known["pictures"], np.uint8).reshape(-1, side, side, 3)
-    near(model.encode_image(pictures), np.array(known["image"], np.float32))
+    images = np.array(known["images"], np.uint8).reshape(-1, side, side, 3)
+    near(model.encode_image(images), np.array(known["image"], np.float32))
 
 
 def test_results_belong_to_numpy_and_are_not_copies_of_a_buffer(tiny, samples):

@@ -4,7 +4,7 @@
 # ///
 """Checkpoints as other programs write them: `uv run gen_checkpoints.py` writes checkpoints/.
 
-Small random models, each with a few pictures and texts and what the program that wrote it makes of
+Small random models, each with a few images and texts and what the program that wrote it makes of
 them, in float64:
 
 - `hf/`, `hf_sharded/`: transformers' CLIPModel, exact and quick GELU, one file and shards;
@@ -129,8 +129,8 @@ class Family(nn.Module):
         alphas, parts = getattr(self, f"{side}_concept_alphas"), features.split(8, dim=-1)
         return torch.cat([self.exp0(*p) for p in zip(parts, alphas, self.curvs)], dim=-1)
 
-    def image(self, pictures):
-        hidden = self.visual((pictures - self.pixel_mean) / self.pixel_std)
+    def image(self, images):
+        hidden = self.visual((images - self.pixel_mean) / self.pixel_std)
         return hidden, self.point(self.visual_proj(hidden), "visual")
 
     def text(self, ids):
@@ -138,24 +138,24 @@ class Family(nn.Module):
         return hidden, self.point(self.textual_proj(hidden), "textual")
 
 
-# --- What each program makes of pictures and texts --------------------------------------------
+# --- What each program makes of images and texts --------------------------------------------
 
 
-def normalised(pictures, stats=OPENAI):
-    mean, std = (torch.tensor(s, dtype=torch.float32).to(pictures.dtype).view(3, 1, 1) for s in stats)
-    return (pictures - mean) / std
+def normalised(images, stats=OPENAI):
+    mean, std = (torch.tensor(s, dtype=torch.float32).to(images.dtype).view(3, 1, 1) for s in stats)
+    return (images - mean) / std
 
 
-def hf_outputs(model, pictures, ids):
+def hf_outputs(model, images, ids):
     unit = partial(nn.functional.normalize, dim=-1)
-    vision = model.vision_model(pixel_values=normalised(pictures)).pooler_output
+    vision = model.vision_model(pixel_values=normalised(images)).pooler_output
     text = model.text_model(input_ids=ids).pooler_output
     return vision, unit(model.visual_projection(vision)), text, unit(model.text_projection(text))
 
 
-def open_clip_outputs(model, pictures, ids):
+def open_clip_outputs(model, images, ids):
     unit = partial(nn.functional.normalize, dim=-1)
-    both = lambda: (model.encode_image(normalised(pictures)), model.encode_text(ids))
+    both = lambda: (model.encode_image(normalised(images)), model.encode_text(ids))
     image, text = both()
     # Without projections it gives what its towers give.
     kept = model.visual.proj, model.text_projection
@@ -165,8 +165,8 @@ def open_clip_outputs(model, pictures, ids):
     return image_hidden, unit(image), text_hidden, unit(text)
 
 
-def family_outputs(model, pictures, ids):
-    return *model.image(pictures), *model.text(ids)
+def family_outputs(model, images, ids):
+    return *model.image(images), *model.text(ids)
 
 
 # --- Weights and inputs -----------------------------------------------------------------------
@@ -203,10 +203,10 @@ def text_ids(rng, rows, vocab, context):
 
 def expected(outputs, model, bytes_, ids):
     model = model.double()
-    pictures = torch.tensor(bytes_, dtype=torch.float64).permute(0, 3, 1, 2) / 255
+    images = torch.tensor(bytes_, dtype=torch.float64).permute(0, 3, 1, 2) / 255
     with torch.no_grad():
         names = ["image_hidden", "image", "text_hidden", "text"]
-        values = outputs(model, pictures, torch.tensor(ids))
+        values = outputs(model, images, torch.tensor(ids))
     return {name: v.numpy() for name, v in zip(names, values)}
 
 
@@ -285,10 +285,10 @@ VISION, TEXT, EMBED = (16, 8, 16, 2, 2), (520, 9, 8, 2, 2), 16
 
 def write_case(folder, name, outputs, model, rng):
     size, (vocab, context) = VISION[0], TEXT[:2]
-    pictures = rng.integers(0, 256, (2, size, size, 3))
+    images = rng.integers(0, 256, (2, size, size, 3))
     ids = text_ids(rng, 4, vocab, context)
-    values = expected(outputs, model, pictures, ids)
-    document = {"pictures": pictures.reshape(2, -1).tolist(), "ids": ids.tolist()}
+    values = expected(outputs, model, images, ids)
+    document = {"images": images.reshape(2, -1).tolist(), "ids": ids.tolist()}
     document |= {k: [[float(f"{x:.12g}") for x in row] for row in v] for k, v in values.items()}
     (folder / f"{name}.json").write_text(json.dumps(document) + "\n")
 
@@ -372,17 +372,17 @@ def large(folder, trainer, seed):
     (folder / "images").mkdir(exist_ok=True)
     (folder / "texts.txt").write_text("\n".join(TEXTS) + "\n")
     rng = np.random.default_rng(seed)
-    pictures = rng.integers(0, 256, (4, 224, 224, 3)).astype(np.uint8)
-    for i, pixels in enumerate(pictures):
+    images = rng.integers(0, 256, (4, 224, 224, 3)).astype(np.uint8)
+    for i, pixels in enumerate(images):
         Image.fromarray(pixels).save(folder / "images" / f"{i}.png")
     ids = open_clip.SimpleTokenizer()(TEXTS).numpy()
     for name, model, outputs, save, flags in large_models(seed):
         place = folder / name
         save(place, model)
         with torch.no_grad():
-            planes = torch.tensor(pictures).permute(0, 3, 1, 2).float() / 255
+            planes = torch.tensor(images).permute(0, 3, 1, 2).float() / 255
             single = outputs(model, planes, torch.tensor(ids))
-        want = expected(outputs, model, pictures, ids)
+        want = expected(outputs, model, images, ids)
         np.savez(place / "expected.npz", **want)
         if not trainer:
             continue

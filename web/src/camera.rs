@@ -1,4 +1,4 @@
-//! The visitor's camera. Its pictures are read on this device like any photo.
+//! The visitor's camera. Its frames are read on this device like any photo.
 
 use js_sys::Reflect;
 use wasm_bindgen::{JsCast as _, JsValue};
@@ -11,7 +11,7 @@ use crate::load::fetch::message_of;
 use crate::photo::{canvas, context, file_of, jpeg};
 use crate::ui_error::UiError;
 
-/// Longest side of a picture that is read while the camera runs, in pixels: enough for every model.
+/// Longest side of a frame that is read while the camera runs, in pixels: enough for every model.
 pub const LIVE_SIDE: f64 = 480.0;
 
 /// A running camera; stopped when dropped.
@@ -66,9 +66,9 @@ impl Camera {
     }
 }
 
-/// Returns the picture that a video shows as a JPEG file, with sides of at most `max_side` pixels;
-/// `None` before the first picture, or if the browser cannot encode it.
-pub async fn picture(video: &HtmlVideoElement, max_side: f64) -> Option<File> {
+/// Returns the frame that a video shows as a JPEG file, with sides of at most `max_side` pixels;
+/// `None` before the first frame, or if the browser cannot encode it.
+pub async fn frame(video: &HtmlVideoElement, max_side: f64) -> Option<File> {
     let (width, height) = (
         f64::from(video.video_width()),
         f64::from(video.video_height()),

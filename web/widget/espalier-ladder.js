@@ -306,7 +306,7 @@ class EspalierLadder extends (onPage ? HTMLElement : Object) {
     this.#parts.words.replaceChildren(text, ...(link ? [" ", link] : []));
   }
 
-  /** The first link between the tags, as words: its picture is the poster, which is shown already. */
+  /** The first link between the tags, as words: its image is the poster, which is shown already. */
   #wayOn() {
     const link = this.querySelector("a[href]");
     if (!link) return null;

@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_near_the_root_is_not_known() {
+    fn a_photo_near_the_root_is_not_known() {
         let calibration = Calibration {
             radii: Some([1.0, 3.0]),
             ..Calibration::of_scale(3.0)

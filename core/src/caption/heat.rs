@@ -66,7 +66,10 @@ impl HeatMap {
     /// others cold.
     fn of(occlusions: &Occlusions, evidence: impl Fn(&[f32]) -> f64) -> Self {
         let whole = evidence(&occlusions.whole);
-        let falls = occlusions.without.iter().map(|point| whole - evidence(point));
+        let falls = occlusions
+            .without
+            .iter()
+            .map(|point| whole - evidence(point));
         let falls: Vec<f64> = falls.collect();
         let top = falls.iter().copied().fold(0.0, f64::max);
         let value = |fall: &f64| match top > 0.0 {
@@ -302,7 +305,10 @@ mod tests {
         let (classifier, space) = classifier();
         let node = |id: &str| {
             let node = classifier.node(id).unwrap();
-            HeatMap::of(&occlusions(), |point| classifier.log_odds(&space, point, node)).values
+            HeatMap::of(&occlusions(), |point| {
+                classifier.log_odds(&space, point, node)
+            })
+            .values
         };
         let text = [0.9, 0.1, 0.0];
         let text = HeatMap::of(&occlusions(), |point| {

@@ -267,7 +267,7 @@ mod tests {
 
     #[test]
     fn a_product_of_two_factors_has_the_reference_distance_and_score() {
-        // notation 9.2, PHyCLIP with c = (0.5, 2): pictures and texts of roles 0 and 1.
+        // notation 9.2, PHyCLIP with c = (0.5, 2): images and texts of roles 0 and 1.
         let curvatures = vec![0.5, 2.0];
         let point = |role: f64, i: f64| -> Vec<f32> {
             let v: Vec<f64> = (0..4)
@@ -285,7 +285,7 @@ mod tests {
             curvatures: curvatures.clone(),
             join: DistanceReduction::L1,
         };
-        let picture = point(0.0, 0.0);
+        let image = point(0.0, 0.0);
         let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-6, "{a} {b}");
         let known = [
             (0.321_908_173_456, -2.639_391_878_816),
@@ -294,8 +294,8 @@ mod tests {
         ];
         for (i, (dist, score)) in known.into_iter().enumerate() {
             let text = point(1.0, i as f64);
-            near(-space.logit(&picture, &text), dist);
-            near(space.score(&picture, &text), score);
+            near(-space.logit(&image, &text), dist);
+            near(space.score(&image, &text), score);
         }
     }
 

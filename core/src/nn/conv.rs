@@ -125,14 +125,14 @@ fn neighbours(batch: usize, [h, w]: [usize; 2], stride: usize) -> Vec<i32> {
     let outside = batch * h * w;
     let mut near = Vec::with_capacity(batch * rows * cols * KERNEL * KERNEL);
     for at in 0..batch * rows * cols {
-        let (picture, row, col) = (at / (rows * cols), at / cols % rows, at % cols);
+        let (image, row, col) = (at / (rows * cols), at / cols % rows, at % cols);
         for place in 0..KERNEL * KERNEL {
             // One larger than the real row and column, so that 0 is the padding above and to the
             // left.
             let y = row * stride + place / KERNEL;
             let x = col * stride + place % KERNEL;
             let inside = (1..=h).contains(&y) && (1..=w).contains(&x);
-            let found = || (picture * h + y - 1) * w + x - 1;
+            let found = || (image * h + y - 1) * w + x - 1;
             near.push(if inside { found() } else { outside } as i32);
         }
     }

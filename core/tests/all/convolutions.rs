@@ -71,9 +71,9 @@ fn rectified(map: &Map) -> Map {
 }
 
 /// Computes the feature of one image with plain loops.
-fn plainly(backbone: &VisionBackbone, picture: &Map, side: usize) -> Vec<f64> {
+fn plainly(backbone: &VisionBackbone, image: &Map, side: usize) -> Vec<f64> {
     let stem = backbone.stem.as_ref().unwrap();
-    let x = convolve(&stem.stages[0].down, picture, side, 2);
+    let x = convolve(&stem.stages[0].down, image, side, 2);
     let mut x = convolve(&stem.stages[1].down, &rectified(&x), side / 2, 2);
     let block = &stem.stages[1].blocks[0];
     let inner = convolve(&block.conv1, &rectified(&x), side / 4, 1);
@@ -106,15 +106,15 @@ fn the_feature_is_that_of_plain_loops_at_every_side() {
     let device = Device::flex();
     let backbone = backbone(&device);
     for side in [16, 8] {
-        let pictures = Tensor::<4>::random([3, 3, side, side], Distribution::Default, &device);
-        let found = floats(backbone.forward(pictures.clone()));
-        let values = floats(pictures);
+        let images = Tensor::<4>::random([3, 3, side, side], Distribution::Default, &device);
+        let found = floats(backbone.forward(images.clone()));
+        let values = floats(images);
         for (row, found) in found.chunks(WIDTHS[1]).enumerate() {
             let places = side * side;
-            let picture: Map = (0..3)
+            let image: Map = (0..3)
                 .map(|c| values[(row * 3 + c) * places..][..places].to_vec())
                 .collect();
-            for (a, b) in found.iter().zip(plainly(&backbone, &picture, side)) {
+            for (a, b) in found.iter().zip(plainly(&backbone, &image, side)) {
                 assert!(
                     (a - b).abs() < 1e-4,
                     "side {side}, image {row}: expected {b}, found {a}"
@@ -128,9 +128,9 @@ fn the_feature_is_that_of_plain_loops_at_every_side() {
 fn a_photo_alone_has_the_feature_that_it_has_in_a_batch() {
     let device = Device::flex();
     let backbone = backbone(&device);
-    let pictures = Tensor::<4>::random([4, 3, 16, 16], Distribution::Default, &device);
-    let together = floats(backbone.forward(pictures.clone()));
-    let alone = floats(backbone.forward(pictures.narrow(0, 2, 1)));
+    let images = Tensor::<4>::random([4, 3, 16, 16], Distribution::Default, &device);
+    let together = floats(backbone.forward(images.clone()));
+    let alone = floats(backbone.forward(images.narrow(0, 2, 1)));
     for (a, b) in alone.iter().zip(&together[2 * WIDTHS[1]..]) {
         assert!((a - b).abs() < 1e-5, "expected {b}, found {a}");
     }

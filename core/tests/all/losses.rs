@@ -192,7 +192,7 @@ fn a_batch_of_identical_points_has_a_finite_loss_and_finite_gradients() {
 }
 
 #[test]
-fn pictures_without_a_label_take_no_part_in_the_contrast_with_labels() {
+fn images_without_a_label_take_no_part_in_the_contrast_with_labels() {
     let device = Device::flex();
     let g = [[0.2_f32, -0.4, 0.1], [0.5, 0.3, -0.2], [0.9, 0.1, 0.4]];
     let targets = [[0.9_f32, 0.1, 0.0], [0.0, 0.0, 0.0], [0.0, 0.2, 0.8]];

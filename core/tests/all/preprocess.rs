@@ -59,7 +59,7 @@ fn crop_offset(name: &str) -> CropOffset {
 }
 
 #[test]
-fn prepared_pictures_are_those_of_the_reference() {
+fn prepared_images_are_those_of_the_reference() {
     let mut kinds = Vec::new();
     for line in GOLDEN.lines().skip(2) {
         let fields: Vec<&str> = line.split('\t').collect();

@@ -135,8 +135,8 @@ fn a_phrase_is_weighed_by_similarity_cone_and_common_ancestor() {
     assert!(apart.common_p >= apart.p);
 }
 
-fn reading(captioner: &Captioner, picture: &image::RgbImage) -> Reading {
-    let bytes = jpeg(picture, 1);
+fn reading(captioner: &Captioner, image: &image::RgbImage) -> Reading {
+    let bytes = jpeg(image, 1);
     let reading = captioner.read(&bytes, Request::default(), || 0.0);
     pollster::block_on(reading).unwrap()
 }

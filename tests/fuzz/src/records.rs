@@ -46,5 +46,5 @@ fn check_record(loaded: &dyn Records, row: usize) {
         assert_eq!(chain.positives.len(), chain.negatives.len());
     }
     // A damaged photo is an error, never a panic.
-    let _ = record.picture.size();
+    let _ = record.image.size();
 }

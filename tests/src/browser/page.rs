@@ -135,7 +135,7 @@ impl Browser {
             "--headless=new",
             "--hide-scrollbars",
             "--no-sandbox",
-            // A test picture instead of a camera, without a question.
+            // A test image instead of a camera, without a question.
             "--use-fake-device-for-media-stream",
             "--use-fake-ui-for-media-stream",
             "--disable-quic",
@@ -344,10 +344,10 @@ impl Browser {
              requestAnimationFrame(() => requestAnimationFrame(() => done(null))))",
         );
         let wanted = json!({ "format": "png", "captureBeyondViewport": true });
-        let picture = self.driver.devtools("Page.captureScreenshot", &wanted);
-        let text = picture["data"]
+        let image = self.driver.devtools("Page.captureScreenshot", &wanted);
+        let text = image["data"]
             .as_str()
-            .unwrap_or_else(|| panic!("expected a screenshot, found {picture}"));
+            .unwrap_or_else(|| panic!("expected a screenshot, found {image}"));
         BASE64_STANDARD
             .decode(text)
             .unwrap_or_else(|e| panic!("screenshot: {e}"))

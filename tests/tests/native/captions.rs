@@ -13,7 +13,7 @@ use espalier_trainer::config::MethodName;
 use espalier_trainer::eval::stored::Stored;
 use serde_json::{Value, json};
 
-use crate::data::shards::{picture, png, tar_of, write_columns};
+use crate::data::shards::{image, png, tar_of, write_columns};
 
 const SUBJECTS: [&str; 6] = ["dog", "man", "woman", "bird", "horse", "boy"];
 const DOINGS: [&str; 4] = ["is running", "jumps", "is sitting", "walks"];
@@ -28,7 +28,7 @@ const PLACES: [&str; 5] = [
 /// An image and its captions.
 pub(crate) struct Captioned {
     pub(crate) name: String,
-    pub(crate) picture: Vec<u8>,
+    pub(crate) image: Vec<u8>,
     pub(crate) captions: Vec<String>,
 }
 
@@ -40,7 +40,7 @@ fn images(count: usize) -> Vec<Captioned> {
         let place = PLACES[number % PLACES.len()];
         Captioned {
             name: format!("{number:03}.png"),
-            picture: png(&picture(number)),
+            image: png(&image(number)),
             captions: vec![
                 format!("A {subject} {doing} {place}, photo {number} ."),
                 format!("one {subject} that {doing} {place} by day {number}"),
@@ -50,16 +50,16 @@ fn images(count: usize) -> Vec<Captioned> {
     (0..count).map(image).collect()
 }
 
-fn write_pictures(folder: &Path, images: &[Captioned]) {
+fn write_images(folder: &Path, images: &[Captioned]) {
     fs::create_dir_all(folder).unwrap();
     for image in images {
-        fs::write(folder.join(&image.name), &image.picture).unwrap();
+        fs::write(folder.join(&image.name), &image.image).unwrap();
     }
 }
 
 /// Writes Karpathy's form with the images of one split and returns its file.
 pub(crate) fn write_karpathy(folder: &Path, images: &[Captioned], split: &str) -> PathBuf {
-    write_pictures(&folder.join("images"), images);
+    write_images(&folder.join("images"), images);
     let entry = |image: &Captioned| {
         let sentences: Vec<Value> = image.captions.iter().map(|c| json!({ "raw": c })).collect();
         json!({"filename": image.name, "split": split, "sentences": sentences})
@@ -238,7 +238,7 @@ fn write_every_form(folder: &Path, images: &[Captioned]) -> Vec<PathBuf> {
     let karpathy = write_karpathy(&at("karpathy"), images, "test");
 
     let table = at("table");
-    write_pictures(&table, images);
+    write_images(&table, images);
     let rows = images.iter().flat_map(|image| {
         let rows = image.captions.iter();
         rows.map(move |caption| format!("{},\"{caption}\"\n", image.name))
@@ -247,7 +247,7 @@ fn write_every_form(folder: &Path, images: &[Captioned]) -> Vec<PathBuf> {
     fs::write(table.join("captions.csv"), format!("image,caption\n{rows}")).unwrap();
 
     let beside = at("beside");
-    write_pictures(&beside, images);
+    write_images(&beside, images);
     for image in images {
         let text = beside.join(&image.name).with_extension("txt");
         fs::write(text, image.captions.join("\n")).unwrap();
@@ -260,7 +260,7 @@ fn write_every_form(folder: &Path, images: &[Captioned]) -> Vec<PathBuf> {
             let key = image.name.trim_end_matches(".png");
             let json = json!({ "captions": image.captions }).to_string();
             [
-                (image.name.clone(), image.picture.clone()),
+                (image.name.clone(), image.image.clone()),
                 (format!("{key}.json"), json.into_bytes()),
             ]
         })
@@ -275,10 +275,10 @@ fn write_every_form(folder: &Path, images: &[Captioned]) -> Vec<PathBuf> {
         }
         captions.append(true);
     }
-    let pictures = images.iter().map(|image| Some(image.picture.as_slice()));
-    let pictures: ArrayRef = Arc::new(pictures.collect::<BinaryArray>());
+    let images = images.iter().map(|image| Some(image.image.as_slice()));
+    let images: ArrayRef = Arc::new(images.collect::<BinaryArray>());
     let columns = vec![
-        ("image", pictures),
+        ("image", images),
         ("texts", Arc::new(captions.finish()) as ArrayRef),
     ];
     write_columns(&parquet, columns, 7);

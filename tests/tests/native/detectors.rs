@@ -21,7 +21,7 @@ fn write_colours(folder: &Path) -> PathBuf {
         let plain = image::RgbImage::from_pixel(64, 64, image::Rgb(colour));
         Captioned {
             name: format!("{number:03}.png"),
-            picture: png(&plain),
+            image: png(&plain),
             captions: vec![text.to_owned()],
         }
     };

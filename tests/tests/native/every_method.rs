@@ -162,7 +162,7 @@ fn every_method_has_a_recipe_and_a_row_in_the_documents() {
 }
 
 #[test]
-fn pictures_learn_their_labels_and_pictures_of_nothing_have_none() {
+fn images_learn_their_labels_and_images_of_nothing_have_none() {
     let dir = tempfile::tempdir().unwrap();
     let (method, data) = (MethodName::Hycoclip, SYNTHETIC);
     let more = ["loss.labels=1", "loss.order=1", "loss.outliers=1"];
@@ -279,7 +279,7 @@ fn data_that_a_method_cannot_use_is_refused_in_words() {
     fs::create_dir_all(&classes).unwrap();
     for i in 0..8 {
         let name = classes.join(format!("{i}.png"));
-        espalier_trainer::export::selftest::picture()
+        espalier_trainer::export::selftest::image()
             .save(name)
             .unwrap();
     }

@@ -25,9 +25,10 @@ fn cat_in_the_corner() -> RgbImage {
 
 fn heat(captioner: &Captioner, photo: &RgbImage, node: &str) -> (HeatMap, u64) {
     let mut reported = 0;
-    let places = pollster::block_on(captioner.places(photo, |done, _| reported = done)).unwrap();
+    let occlusions =
+        pollster::block_on(captioner.occlusions(photo, |done, _| reported = done)).unwrap();
     let claim = Claim::Node(captioner.classifier().node(node).unwrap());
-    (captioner.heat(&places, &claim), reported)
+    (captioner.heat(&occlusions, &claim), reported)
 }
 
 #[test]
@@ -57,10 +58,10 @@ fn canoes_in_the_corner() -> RgbImage {
 fn the_heat_of_a_statement_lies_on_what_it_tells() {
     let captioner = captioner(&shipped(), &Engine::Kernels);
     let photo = canoes_in_the_corner();
-    let places = pollster::block_on(captioner.places(&photo, |_, _| ())).unwrap();
+    let occlusions = pollster::block_on(captioner.occlusions(&photo, |_, _| ())).unwrap();
     for caption in ["people", "people in a boat"] {
         let claim = captioner.claim(caption).unwrap();
-        let map = captioner.heat(&places, &claim);
+        let map = captioner.heat(&occlusions, &claim);
         let inside = map.share_inside([0.5, 0.5, 1.0, 1.0]).unwrap();
         assert!(inside > 0.5, "{caption}: {inside} of a quarter");
     }

@@ -5,7 +5,7 @@
 
 // What a model says about photos.
 mod heat_maps_and_subjects;
-mod pictures;
+mod images;
 mod receipts;
 mod taught;
 

@@ -139,7 +139,7 @@ fn photos_become_a_site_that_knows_them() {
         "{worker}"
     );
 
-    // Its card says how good it is, and has a picture.
+    // Its card says how good it is, and has an image.
     let card = fs::read_to_string(site.join("models/default/README.md")).unwrap();
     assert!(card.starts_with("---\nlibrary_name: espalier\n"), "{card}");
     assert!(

@@ -114,7 +114,7 @@ fn photo(folder: &TempDir, name: &str, width: u32, height: u32) -> String {
 fn norms_show_four_kinds_of_items_and_their_percents_add_up() {
     let data = ["--dataset", "synthetic", "--samples", "40"];
     let (texts, numbers) = svg(&[&["norms", "--model", &bundle()], &data[..]].concat());
-    let kinds = ["pictures", "texts", "box pictures", "box texts"];
+    let kinds = ["images", "texts", "box images", "box texts"];
     shows(&texts, &kinds);
     shows(&texts, &["percent", "norm of the space components"]);
     assert_eq!(numbers["measure"], "space_norm");
@@ -137,7 +137,7 @@ fn norms_of_a_product_show_its_factors_and_of_a_sphere_the_radius() {
     let data = ["--dataset", "synthetic", "--samples", "20"];
     let (texts, numbers) = svg(&[&["norms", "--model", &run("phyclip")], &data[..]].concat());
     shows(&texts, &["distance to the root, summed over factors"]);
-    shows(&texts, &["factor, ordered by the median of pictures"]);
+    shows(&texts, &["factor, ordered by the median of images"]);
     // The medians of all factors add up to about the median of the sums in the first panel.
     let medians = numbers["factors"][0]["percentiles"].as_array().unwrap();
     let sum: f64 = medians.iter().map(|p| p[1].as_f64().unwrap()).sum();
@@ -179,7 +179,7 @@ fn a_walk_begins_with_what_is_nearest_and_ends_at_the_root() {
 }
 
 #[test]
-fn a_walk_between_photos_passes_pictures_and_shows_them() {
+fn a_walk_between_photos_passes_images_and_shows_them() {
     let folder = tempfile::tempdir().unwrap();
     let (a, b) = (photo(&folder, "a.png", 80, 80), keep_noise(&folder));
     let model = run("phyclip");
@@ -360,11 +360,11 @@ fn a_png_has_the_size_of_the_svg_times_the_scale_and_replaces_what_is_there() {
         let value = document.root_element().attribute(name).unwrap();
         value.parse().unwrap()
     };
-    let picture = image::open(&pixels).unwrap().to_rgb8();
+    let image = image::open(&pixels).unwrap().to_rgb8();
     let wanted = ["width", "height"].map(|name| (2.0 * side(name)).round() as u32);
-    assert_eq!(<[u32; 2]>::from(picture.dimensions()), wanted);
+    assert_eq!(<[u32; 2]>::from(image.dimensions()), wanted);
     assert!(
-        picture.get_pixel(0, 0).0.iter().all(|level| *level < 40),
+        image.get_pixel(0, 0).0.iter().all(|level| *level < 40),
         "expected a dark background"
     );
     let left: Vec<_> = fs::read_dir(folder.path()).unwrap().flatten().collect();

@@ -15,11 +15,11 @@ const NAME: &str = "Aunt Emma's barn";
 
 /// Cuts a part of a sample, from the given shares of its sides.
 fn part(folder: &Path, name: &str, [x, y, side]: [f32; 3]) -> PathBuf {
-    let picture = image::open(sample(name)).unwrap().to_rgb8();
-    let (width, height) = picture.dimensions();
+    let image = image::open(sample(name)).unwrap().to_rgb8();
+    let (width, height) = image.dimensions();
     let at = |share: f32, length: u32| (share * length as f32) as u32;
     let (w, h) = (at(side, width), at(side, height));
-    let cut = image::imageops::crop_imm(&picture, at(x, width), at(y, height), w, h);
+    let cut = image::imageops::crop_imm(&image, at(x, width), at(y, height), w, h);
     let file = format!("{name}-{x}-{y}.jpg");
     keep(folder, &file, &jpeg(&cut.to_image(), 1))
 }

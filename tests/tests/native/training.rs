@@ -110,7 +110,7 @@ fn a_run_becomes_a_bundle_whose_ladder_is_that_of_the_checkpoint() {
     );
 
     let photo = dir.path().join("photo.png");
-    espalier_trainer::export::selftest::picture()
+    espalier_trainer::export::selftest::image()
         .save(&photo)
         .unwrap();
     let ladder = |model: &Path| -> Value {

@@ -14,7 +14,7 @@ use espalier_trainer::data::formats::open;
 use espalier_trainer::eval::Points;
 use espalier_trainer::eval::cache::Cache;
 use espalier_trainer::eval::embedded::Embedded;
-use espalier_trainer::eval::embedder::{Embedder, EmbedOptions};
+use espalier_trainer::eval::embedder::{EmbedOptions, Embedder};
 use espalier_trainer::model_file;
 use espalier_trainer::ranks::{Collective, Single};
 use serde_json::Value;
@@ -29,7 +29,7 @@ fn write_photos(folder: &Path) -> PathBuf {
         fs::create_dir_all(&class).unwrap();
         let name = format!("{at:02}.jpg");
         match at {
-            4 => keep(&class, &name, b"no picture"),
+            4 => keep(&class, &name, b"no image"),
             at if at % 2 == 0 => keep(&class, &name, &jpeg(&landscape(60 + 9 * at, 80), 1)),
             at => keep(&class, &name, &jpeg(&noise(70, 60 + 5 * at), 1)),
         };

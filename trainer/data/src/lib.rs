@@ -34,7 +34,7 @@ pub mod tools;
 
 pub use batches::batch::{Batch, Chains, ImageRows, Scenes};
 pub use batches::batch_spec::BatchSpec;
-pub use batches::image_batch::{ImageBatch, Pictures};
+pub use batches::image_batch::{ImageBatch, Pixels};
 pub use benchmarks::hierarcaps_test::HierarcapsTest;
 pub use formats::captioned::{Captioned, Splits};
 pub use formats::folders::Folders;

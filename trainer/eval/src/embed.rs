@@ -12,7 +12,7 @@ use espalier_core::taxonomy::{NodeIx, Taxonomy};
 use espalier_data::{Dataset, EvalSet};
 
 use super::prompts;
-use crate::tensors::picture_tensor;
+use crate::tensors::image_tensor;
 
 /// Number of texts encoded at a time.
 const TEXTS: usize = 256;
@@ -217,7 +217,7 @@ pub fn labelled(
         let points = rows(
             model
                 .encoder
-                .embed_image(picture_tensor(&batch.images, device)),
+                .embed_image(image_tensor(&batch.images, device)),
         )?;
         for (point, label) in points.into_iter().zip(batch.labels) {
             match label.map(|id| taxonomy.find(&id)) {

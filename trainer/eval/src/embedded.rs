@@ -103,6 +103,6 @@ impl EmbeddedFiles {
             .sum();
         let broken = self.found.about.broken();
         let example = broken.values().next().map_or("", |m| m.example.as_str());
-        coverage.lose("picture cannot be read", unreadable, example);
+        coverage.lose("image cannot be read", unreadable, example);
     }
 }

@@ -21,7 +21,7 @@ use super::cache::{self, Cache};
 use super::embedded::{Embedded, EmbeddedFiles, ImageMetadata, View};
 use super::{Points, embed, encoder_identity, shared};
 use crate::PooledEncoder;
-use crate::tensors::picture_tensor;
+use crate::tensors::image_tensor;
 
 /// How images are read and embedded.
 #[derive(Clone, Debug)]
@@ -53,7 +53,7 @@ pub struct Embedder<'a> {
     space: OnceCell<Space>,
     image_encoder: OnceCell<String>,
     pooled_encoder: OnceCell<PooledEncoder>,
-    pictures: RefCell<HashMap<String, Rc<Embedded>>>,
+    images: RefCell<HashMap<String, Rc<Embedded>>>,
     texts: RefCell<HashMap<String, Rc<Points>>>,
 }
 
@@ -77,7 +77,7 @@ impl<'a> Embedder<'a> {
             space: OnceCell::new(),
             image_encoder: OnceCell::new(),
             pooled_encoder: OnceCell::new(),
-            pictures: RefCell::default(),
+            images: RefCell::default(),
             texts: RefCell::default(),
         }
     }
@@ -257,7 +257,7 @@ impl<'a> Embedder<'a> {
     ) -> anyhow::Result<Rc<Embedded>> {
         let stamp = cache::stamp(paths);
         let fingerprint = data.fingerprint();
-        self.pictures(data, &[&stamp, &fingerprint], view.into())
+        self.images(data, &[&stamp, &fingerprint], view.into())
     }
 
     /// Returns the classifier's logits of every readable image of a dataset that is stored in
@@ -312,8 +312,8 @@ impl<'a> Embedder<'a> {
         let stamp = cache::stamp(&files);
         let list: Vec<String> = items.iter().map(|i| format!("{i:?}")).collect();
         let list = cache::key(list.iter().map(String::as_str));
-        let data = Arc::new(files::table("listed pictures".into(), items));
-        let found = self.pictures(data, &[&stamp, &list], view.into())?;
+        let data = Arc::new(files::table("listed images".into(), items));
+        let found = self.images(data, &[&stamp, &list], view.into())?;
         let mut row_of = vec![None; count];
         for (row, key) in found.about.keys.iter().enumerate() {
             let file = key.parse::<usize>().ok();
@@ -325,14 +325,14 @@ impl<'a> Embedder<'a> {
     }
 
     /// Returns the points of the readable images of a dataset.
-    fn pictures(
+    fn images(
         &self,
         data: Arc<dyn Dataset>,
         stamps: &[&str],
         view: View,
     ) -> anyhow::Result<Rc<Embedded>> {
-        let (key, _) = self.key_of(&["pictures", &self.model.sha256], stamps, view);
-        if let Some(found) = self.pictures.borrow().get(&key) {
+        let (key, _) = self.key_of(&["images", &self.model.sha256], stamps, view);
+        if let Some(found) = self.images.borrow().get(&key) {
             return Ok(Rc::clone(found));
         }
         let pooled = self.pooled(data, stamps, view)?;
@@ -342,7 +342,7 @@ impl<'a> Embedder<'a> {
             points: self.map_rows(&pooled.points, lift)?,
             about: pooled.about.clone(),
         });
-        self.pictures.borrow_mut().insert(key, Rc::clone(&found));
+        self.images.borrow_mut().insert(key, Rc::clone(&found));
         Ok(found)
     }
 
@@ -355,7 +355,7 @@ impl<'a> Embedder<'a> {
         view: View,
     ) -> anyhow::Result<Rc<Embedded>> {
         let (key, settings) = self.key_of(&["pooled", self.image_encoder()?], stamps, view);
-        if let Some(found) = self.pictures.borrow().get(&key) {
+        if let Some(found) = self.images.borrow().get(&key) {
             return Ok(Rc::clone(found));
         }
         let fingerprint = data.fingerprint();
@@ -383,7 +383,7 @@ impl<'a> Embedder<'a> {
             }
         };
         let found = Rc::new(found);
-        self.pictures.borrow_mut().insert(key, Rc::clone(&found));
+        self.images.borrow_mut().insert(key, Rc::clone(&found));
         Ok(found)
     }
 
@@ -422,8 +422,8 @@ impl<'a> Embedder<'a> {
             (self.check)()?;
             let values = match view.double_norm {
                 true => {
-                    let pictures = picture_tensor(&batch.images, self.device) * 2.0 - 1.0;
-                    embed::values(self.model.encoder.image.pooled(pictures))?
+                    let images = image_tensor(&batch.images, self.device) * 2.0 - 1.0;
+                    embed::values(self.model.encoder.image.pooled(images))?
                 }
                 false => encoder.encode(&batch.images)?,
             };

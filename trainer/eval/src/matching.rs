@@ -46,16 +46,16 @@ pub struct Chains<'a> {
     /// Their points, chain after chain.
     pub points: &'a Points,
     /// The chains of each image.
-    pub of_picture: &'a [Vec<usize>],
+    pub of_image: &'a [Vec<usize>],
 }
 
 /// Returns the texts named by each image's walk, in order, without repeated neighbours.
 #[must_use]
-pub fn walks(space: &Space, pictures: &Points, chains: Chains<'_>, walk: Walk) -> Vec<Vec<usize>> {
+pub fn walks(space: &Space, images: &Points, chains: Chains<'_>, walk: Walk) -> Vec<Vec<usize>> {
     let radii = chains.points.rows().map(|p| space.radius(p)).collect();
     let pool = Pool::new(radii);
     let flat: Vec<&str> = chains.texts.iter().flatten().map(String::as_str).collect();
-    search::scores(space, pictures, chains.points, |_, scores| {
+    search::scores(space, images, chains.points, |_, scores| {
         let thresholds = pool.thresholds(scores, walk.radii, walk.steps);
         let skipped = usize::from(walk.drop_first).min(thresholds.len());
         let mut named = pool.walk(scores, &thresholds[skipped..]);
@@ -69,15 +69,15 @@ pub fn walks(space: &Space, pictures: &Points, chains: Chains<'_>, walk: Walk) -
 #[must_use]
 pub fn metrics(
     space: &Space,
-    pictures: &Points,
+    images: &Points,
     chains: Chains<'_>,
     walk: Walk,
 ) -> BTreeMap<String, f64> {
     let tiers = chains.texts.first().map_or(0, Vec::len);
     let flat: Vec<&str> = chains.texts.iter().flatten().map(String::as_str).collect();
-    let matches: Vec<Match> = walks(space, pictures, chains, walk)
+    let matches: Vec<Match> = walks(space, images, chains, walk)
         .into_iter()
-        .zip(chains.of_picture)
+        .zip(chains.of_image)
         .filter(|(_, chains_of_image)| !chains_of_image.is_empty())
         .map(|(named, chains_of_image)| {
             let predicted: BTreeSet<&str> = named.into_iter().map(|text| flat[text]).collect();

@@ -5,11 +5,11 @@ use espalier_checkpoints::device::engine;
 use espalier_core::caption::Engine;
 use espalier_core::kernels::ImageKernels;
 use espalier_core::model::{DualConfig, ImageEncoder};
-use espalier_data::Pictures;
+use espalier_data::Pixels;
 use image::RgbImage;
 
 use crate::embed;
-use crate::tensors::picture_tensor;
+use crate::tensors::image_tensor;
 
 /// An image encoder without its projection, in evaluation mode.
 #[derive(Debug)]
@@ -53,14 +53,14 @@ impl PooledEncoder {
     ///
     /// # Errors
     /// When the device fails.
-    pub fn encode(&self, pictures: &Pictures) -> anyhow::Result<Vec<f32>> {
+    pub fn encode(&self, images: &Pixels) -> anyhow::Result<Vec<f32>> {
         match &self.weights {
             Weights::Kernels(kernels) => {
-                let images: Vec<RgbImage> = pictures.images().collect();
+                let images: Vec<RgbImage> = images.images().collect();
                 Ok(kernels.pooled_all(&images).concat())
             }
             Weights::Device(encoder, device) => {
-                embed::values(encoder.pooled(picture_tensor(pictures, device)))
+                embed::values(encoder.pooled(image_tensor(images, device)))
             }
         }
     }

@@ -13,13 +13,13 @@ pub struct Protocol {
     /// Number of classes.
     pub classes: usize,
     /// Number of test images.
-    pub pictures: u64,
+    pub images: u64,
 }
 
 const fn protocol(
     dataset: &'static str,
     classes: usize,
-    pictures: u64,
+    images: u64,
     get: &'static str,
 ) -> Protocol {
     Protocol {
@@ -29,7 +29,7 @@ const fn protocol(
             get,
         },
         classes,
-        pictures,
+        images,
     }
 }
 
@@ -186,10 +186,10 @@ impl Protocol {
     /// Records the difference between the data and the benchmark: the data has `records` images
     /// with `classes` labels.
     pub fn count(&self, coverage: &mut Coverage, records: u64, classes: usize) {
-        let absent = self.pictures.saturating_sub(records);
-        coverage.absent("picture of the benchmark that is not there", absent);
-        let more = records.saturating_sub(self.pictures);
-        coverage.note("picture more than the benchmark has", more, "");
+        let absent = self.images.saturating_sub(records);
+        coverage.absent("image of the benchmark that is not there", absent);
+        let more = records.saturating_sub(self.images);
+        coverage.note("image more than the benchmark has", more, "");
         if classes != self.classes {
             let found = format!("{classes} of {}", self.classes);
             coverage.note("other number of classes than the benchmark has", 1, &found);
@@ -218,7 +218,7 @@ mod tests {
         for slice in &SLICES {
             let protocol = Protocol::named(slice.dataset);
             assert_eq!(
-                protocol.map(|p| p.pictures),
+                protocol.map(|p| p.images),
                 Some(slice.range.len() as u64),
                 "{}",
                 slice.dataset
@@ -235,7 +235,7 @@ mod tests {
         }
         assert_eq!((coverage.expected, coverage.found), (1880, 40));
         assert_eq!(
-            coverage.missing["picture of the benchmark that is not there"].count,
+            coverage.missing["image of the benchmark that is not there"].count,
             1840
         );
         let other = &coverage.odd["other number of classes than the benchmark has"];

@@ -72,7 +72,7 @@ pub enum Kind {
 
 /// A photo's embedding with its true node.
 #[derive(Clone, Copy, Debug)]
-pub struct Picture<'a> {
+pub struct KnownImage<'a> {
     /// Its point.
     pub point: &'a [f32],
     /// The node that it shows; `None` for an outlier, which shows nothing below the root.
@@ -83,7 +83,7 @@ pub struct Picture<'a> {
     pub photo: usize,
 }
 
-impl<'a> Picture<'a> {
+impl<'a> KnownImage<'a> {
     /// Returns a photo as it is.
     #[must_use]
     pub fn new(point: &'a [f32], truth: NodeIx, photo: usize) -> Self {
@@ -102,12 +102,12 @@ impl<'a> Picture<'a> {
 
 /// Returns the paths of images with a true node.
 #[must_use]
-pub fn walks(classifier: &Classifier, space: &Space, pictures: &[Picture<'_>]) -> Vec<Walk> {
-    let one = |picture: &Picture<'_>| {
-        let truth = picture.truth?;
-        Some(Walk::new(classifier, space, picture.point, truth))
+pub fn walks(classifier: &Classifier, space: &Space, images: &[KnownImage<'_>]) -> Vec<Walk> {
+    let one = |image: &KnownImage<'_>| {
+        let truth = image.truth?;
+        Some(Walk::new(classifier, space, image.point, truth))
     };
-    pictures.iter().filter_map(one).collect()
+    images.iter().filter_map(one).collect()
 }
 
 pub(super) fn mean(values: impl Iterator<Item = f64>) -> f64 {

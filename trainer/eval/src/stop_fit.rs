@@ -7,7 +7,7 @@ use espalier_core::geometry::Space;
 use espalier_core::taxonomy::NodeIx;
 
 use super::calibrate::{Case, fit_logistic, fit_scale};
-use super::stop::{Kind, Picture, Walk, mean, walks};
+use super::stop::{Kind, KnownImage, Walk, mean, walks};
 
 /// A path stops at the deepest node with at least this support. Most photos that people take show no known label, so half
 /// of the photos of the fit show none. The value is high because a stop that is too deep misleads, while one that is too
@@ -55,23 +55,20 @@ const fn stop_weight(kind: Kind) -> f64 {
 fn fit(
     classifier: impl Fn(Calibration) -> Result<Classifier>,
     space: &Space,
-    pictures: &[Picture<'_>],
+    images: &[KnownImage<'_>],
 ) -> Result<Calibration> {
     let plain = classifier(Calibration::of_scale(1.0))?;
     let labels = plain.taxonomy().labelled();
     let (mut logits, mut truth) = (Vec::new(), Vec::new());
-    for picture in pictures.iter().filter(|picture| picture.is_plain()) {
-        if let Some(at) = labels
-            .iter()
-            .position(|label| Some(*label) == picture.truth)
-        {
-            logits.push(plain.logits(space, picture.point));
+    for image in images.iter().filter(|image| image.is_plain()) {
+        if let Some(at) = labels.iter().position(|label| Some(*label) == image.truth) {
+            logits.push(plain.logits(space, image.point));
             truth.push(at);
         }
     }
     let calibration = Calibration::of_scale(fit_scale(&logits, &truth));
     let scaled = classifier(calibration.clone())?;
-    Ok(with_evidence(&scaled, space, pictures)?.unwrap_or(calibration))
+    Ok(with_evidence(&scaled, space, images)?.unwrap_or(calibration))
 }
 
 /// Adds the logistic models for the nodes on the paths of images, and the thresholds of the stops;
@@ -79,19 +76,19 @@ fn fit(
 fn with_evidence(
     scaled: &Classifier,
     space: &Space,
-    pictures: &[Picture<'_>],
+    images: &[KnownImage<'_>],
 ) -> Result<Option<Calibration>> {
-    let Some(mut model) = standards(scaled, space, pictures) else {
+    let Some(mut model) = standards(scaled, space, images) else {
         return Ok(None);
     };
-    let known: Vec<Vec<Judgement>> = pictures
+    let known: Vec<Vec<Judgement>> = images
         .iter()
-        .map(|picture| judgements(&model, scaled, space, picture).collect())
+        .map(|image| judgements(&model, scaled, space, image).collect())
         .collect();
-    let unknown = held_out(&model, scaled, space, pictures)?;
+    let unknown = held_out(&model, scaled, space, images)?;
 
-    let of_known = pictures.iter().zip(&known).flat_map(|(picture, path)| {
-        let weight = stop_weight(picture.kind);
+    let of_known = images.iter().zip(&known).flat_map(|(image, path)| {
+        let weight = stop_weight(image.kind);
         path.iter().map(move |node| node.case(weight))
     });
     let of_unknown = unknown.iter();
@@ -111,11 +108,11 @@ fn with_evidence(
     // Users read the reported probability at the stop of a path more than elsewhere.
     let stopping = scaled.clone().with_calibration(calibration.clone())?;
     let mut cases = Vec::new();
-    for (picture, path) in pictures.iter().zip(&known) {
-        let stop = stopping.path(space, picture.point).stop;
+    for (image, path) in images.iter().zip(&known) {
+        let stop = stopping.path(space, image.point).stop;
         for (at, node) in (1..).zip(path) {
             let emphasis = if at == stop { AT_STOP } else { 1.0 };
-            cases.push(node.case(emphasis * report_weight(picture.kind)));
+            cases.push(node.case(emphasis * report_weight(image.kind)));
         }
     }
     model.weights = fitted(cases);
@@ -127,8 +124,8 @@ fn with_evidence(
 }
 
 /// Returns the model of the evidence without weights: statistics of plain photos.
-fn standards(scaled: &Classifier, space: &Space, pictures: &[Picture<'_>]) -> Option<Evidence> {
-    let plain = pictures.iter().filter(|picture| picture.is_plain());
+fn standards(scaled: &Classifier, space: &Space, images: &[KnownImage<'_>]) -> Option<Evidence> {
+    let plain = images.iter().filter(|image| image.is_plain());
     let all: Vec<ImageEvidence> = plain.map(|p| seen(scaled, space, p)).collect();
     if all.len() < FEW {
         return None;
@@ -151,11 +148,11 @@ fn fitted(mut cases: Vec<Case>) -> Vec<f64> {
 }
 
 /// Returns the evidence of an image that does not depend on the node.
-fn seen(classifier: &Classifier, space: &Space, picture: &Picture<'_>) -> ImageEvidence {
-    let logits = classifier.logits(space, picture.point).into_iter();
+fn seen(classifier: &Classifier, space: &Space, image: &KnownImage<'_>) -> ImageEvidence {
+    let logits = classifier.logits(space, image.point).into_iter();
     ImageEvidence {
         best: classifier.calibration().scale * logits.fold(f64::NEG_INFINITY, f64::max),
-        radius: space.radius(picture.point),
+        radius: space.radius(image.point),
     }
 }
 
@@ -181,12 +178,12 @@ fn judgements(
     model: &Evidence,
     scaled: &Classifier,
     space: &Space,
-    picture: &Picture<'_>,
+    image: &KnownImage<'_>,
 ) -> impl Iterator<Item = Judgement> {
     let taxonomy = scaled.taxonomy();
-    let seen = seen(scaled, space, picture);
-    let truth = picture.truth;
-    let steps = scaled.path(space, picture.point).steps.into_iter();
+    let seen = seen(scaled, space, image);
+    let truth = image.truth;
+    let steps = scaled.path(space, image.point).steps.into_iter();
     let below_root = steps.filter(|(node, _)| *node != taxonomy.root());
     below_root.map(move |(node, share)| {
         let labels = taxonomy.labelled_below(node).len();
@@ -202,17 +199,17 @@ fn held_out(
     model: &Evidence,
     scaled: &Classifier,
     space: &Space,
-    pictures: &[Picture<'_>],
+    images: &[KnownImage<'_>],
 ) -> Result<Vec<Judgement>> {
     let labels = scaled.taxonomy().labelled();
     let part = |ix: NodeIx| labels.binary_search(&ix).map_or(PARTS, |at| at % PARTS);
     let mut found = Vec::new();
     for gone in 0..PARTS.min(labels.len() / 2) {
         let fewer = scaled.without_labels(|ix| part(ix) == gone)?;
-        let own = pictures
+        let own = images
             .iter()
-            .filter(|picture| picture.is_plain() && picture.truth.map(part) == Some(gone));
-        found.extend(own.flat_map(|picture| judgements(model, &fewer, space, picture)));
+            .filter(|image| image.is_plain() && image.truth.map(part) == Some(gone));
+        found.extend(own.flat_map(|image| judgements(model, &fewer, space, image)));
     }
     Ok(found)
 }
@@ -233,20 +230,20 @@ fn spread(values: impl Iterator<Item = f64> + Clone) -> Option<[f64; 2]> {
 pub fn cross_fit(
     classifier: impl Fn(Calibration) -> Result<Classifier>,
     space: &Space,
-    pictures: &[Picture<'_>],
+    images: &[KnownImage<'_>],
 ) -> Result<(Vec<(Kind, Walk)>, Calibration)> {
-    let half = |odd: usize| -> Vec<Picture<'_>> {
-        let own = pictures.iter().filter(|picture| picture.photo % 2 == odd);
+    let half = |odd: usize| -> Vec<KnownImage<'_>> {
+        let own = images.iter().filter(|image| image.photo % 2 == odd);
         own.copied().collect()
     };
-    let mut walked = Vec::with_capacity(pictures.len());
+    let mut walked = Vec::with_capacity(images.len());
     for odd in [0, 1] {
         let fitted = fit(&classifier, space, &half(1 - odd))?;
         let fitted = classifier(fitted)?;
-        for picture in half(odd) {
-            let walk = walks(&fitted, space, &[picture]).pop();
-            walked.extend(walk.map(|walk| (picture.kind, walk)));
+        for image in half(odd) {
+            let walk = walks(&fitted, space, &[image]).pop();
+            walked.extend(walk.map(|walk| (image.kind, walk)));
         }
     }
-    Ok((walked, fit(&classifier, space, pictures)?))
+    Ok((walked, fit(&classifier, space, images)?))
 }

@@ -1,14 +1,14 @@
 //! Converts images and features of a batch to tensors.
 
 use burn::tensor::{Device, Tensor, TensorData};
-use espalier_data::Pictures;
+use espalier_data::Pixels;
 use espalier_data::batches::feature_rows::Features;
 
 /// Returns images as a tensor `[n, 3, s, s]` with values in `[0, 1]`.
 #[must_use]
-pub fn picture_tensor(pictures: &Pictures, device: &Device) -> Tensor<4> {
-    let shape = [pictures.count, 3, pictures.size, pictures.size];
-    Tensor::from_data(TensorData::new(pictures.to_planes(), shape), device)
+pub fn image_tensor(images: &Pixels, device: &Device) -> Tensor<4> {
+    let shape = [images.count, 3, images.size, images.size];
+    Tensor::from_data(TensorData::new(images.to_planes(), shape), device)
 }
 
 /// Returns features as a tensor `[count, width]`.

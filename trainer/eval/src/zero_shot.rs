@@ -12,9 +12,9 @@ use super::search::{Ranked, top_k};
 /// Returns the ranking of the classes for each image: indices into `classes`, best first, at most
 /// five.
 #[must_use]
-pub fn rank(space: &Space, pictures: &[Vec<f32>], classes: &[Vec<f32>]) -> Vec<Vec<usize>> {
-    let (pictures, classes) = (Points::from_rows(pictures), Points::from_rows(classes));
-    answers(&top_k(space, &pictures, &classes, 5))
+pub fn rank(space: &Space, images: &[Vec<f32>], classes: &[Vec<f32>]) -> Vec<Vec<usize>> {
+    let (images, classes) = (Points::from_rows(images), Points::from_rows(classes));
+    answers(&top_k(space, &images, &classes, 5))
 }
 
 /// Returns the ranked classes of each image.
@@ -68,8 +68,8 @@ pub fn metrics(ranked: &[Vec<usize>], truth: &[usize], classes: usize) -> BTreeM
 
 /// Returns the classes that occur among labelled images, ascending.
 #[must_use]
-pub fn classes_of(pictures: &Labelled) -> Vec<NodeIx> {
-    let mut classes = pictures.labels.clone();
+pub fn classes_of(images: &Labelled) -> Vec<NodeIx> {
+    let mut classes = images.labels.clone();
     classes.sort_unstable();
     classes.dedup();
     classes

@@ -90,10 +90,10 @@ fn embed(
     parts: &mut Parts,
 ) -> HycoclipPoints<2> {
     let both = match (inputs.images.clone(), inputs.box_images.clone()) {
-        (ImageTensor::Pictures(images), Some(ImageTensor::Pictures(boxes))) => {
+        (ImageTensor::Pixels(images), Some(ImageTensor::Pixels(boxes))) => {
             Tensor::cat(vec![images.held, boxes.held], 0)
         }
-        _ => unreachable!("the batch is one of pictures with boxes"),
+        _ => unreachable!("the batch is one of images with boxes"),
     };
     let images = model.embed_image(both);
     parts.end("image encoder, forward");

@@ -10,7 +10,7 @@ use espalier_core::input::TokenBatch;
 use espalier_core::model::{DualConfig, DualEncoder};
 use espalier_trainer::config::{MethodName, Precision, TrainConfig, Trainable};
 use espalier_trainer::data::records::random::{Purpose, Random};
-use espalier_trainer::data::{Batch, BrokenCounts, ImageBatch, ImageRows, Pictures, Position};
+use espalier_trainer::data::{Batch, BrokenCounts, ImageBatch, ImageRows, Pixels, Position};
 use espalier_trainer::fit::micro_batch::MicroBatching;
 use espalier_trainer::fit::optimise::{optimizer, with_stable_ids};
 use espalier_trainer::fit::step::Learner;
@@ -38,7 +38,7 @@ pub struct Training {
 }
 
 impl Training {
-    /// Builds a model with random weights and a batch of `samples`, each a picture and a box.
+    /// Builds a model with random weights and a batch of `samples`, each an image and a box.
     pub fn new(models: &Models, name: &ModelName, samples: usize, pieces: usize) -> Result<Self> {
         let architecture = models.config(name)?;
         Ok(Self {
@@ -73,15 +73,15 @@ impl Training {
     }
 }
 
-/// Returns random pictures, boxes and texts of the shapes that a real batch has.
+/// Returns random images, boxes and texts of the shapes that a real batch has.
 fn random_batch(architecture: &DualConfig, samples: usize) -> Batch {
     let (size, vocabulary) = (
         architecture.vision.image_size,
         architecture.text.vocab_size as u32,
     );
     let mut random = Random::new(0, Purpose::Synthetic, 0, 0);
-    let mut pictures = || {
-        ImageBatch::Pictures(Pictures {
+    let mut images = || {
+        ImageBatch::Pixels(Pixels {
             count: samples,
             size,
             bytes: (0..samples * 3 * size * size)
@@ -89,7 +89,7 @@ fn random_batch(architecture: &DualConfig, samples: usize) -> Batch {
                 .collect(),
         })
     };
-    let (images, boxes) = (pictures(), pictures());
+    let (images, boxes) = (images(), images());
     let mut texts = |len: usize| {
         let inner = |random: &mut Random| random.below(vocabulary - 2);
         let row = |random: &mut Random| {

@@ -41,7 +41,7 @@ pub enum BenchDataset {
     Grit,
 }
 
-/// Measure how many pictures per second can be read, decoded, cropped and tokenised: each stage on one
+/// Measure how many images per second can be read, decoded, cropped and tokenised: each stage on one
 /// core, then all of them on all cores.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "Example: trainer data bench --dataset grit shards/ --boxes")]
@@ -58,7 +58,7 @@ pub struct BenchArgs {
     /// Architecture whose image size and text length are used.
     #[arg(long, value_name = "PRESET", default_value = "vit_b16_224")]
     pub model: Preset,
-    /// Also crop one box of each picture and tokenise its phrase, as the method hycoclip does.
+    /// Also crop one box of each image and tokenise its phrase, as the method hycoclip does.
     #[arg(long)]
     pub boxes: bool,
     /// Number of threads of the last measurement; 0 for one per core.

@@ -157,7 +157,7 @@ pub struct TraversalArgs {
     pub texts: Option<PathBuf>,
     /// Also use the images and boxes of the data as candidates.
     #[arg(long)]
-    pub pictures: bool,
+    pub images: bool,
     /// Only accept candidates that entail the point on the path, as MERU does.
     #[arg(long)]
     pub entailment: bool,

@@ -64,13 +64,13 @@ fn embed_probe<'a>(
     size: usize,
     device: &Device,
 ) -> anyhow::Result<EmbeddedProbe<'a>> {
-    let pictures = embed::labelled(model, probe, taxonomy, read_limits(size), device)?;
-    if pictures.labels.is_empty() {
+    let images = embed::labelled(model, probe, taxonomy, read_limits(size), device)?;
+    if images.labels.is_empty() {
         return Err(usage(
             "--probe: expected images with labels of the taxonomy, found none",
         ));
     }
-    let nodes = zero_shot::classes_of(&pictures);
+    let nodes = zero_shot::classes_of(&images);
     let of_texts = embed::classes(model, taxonomy, &nodes, PROMPTS, device)?;
     let stored = |ix: &NodeIx| model.label_points.get(&taxonomy.node(*ix).id).cloned();
     let classes = nodes.iter().zip(of_texts);
@@ -79,17 +79,17 @@ fn embed_probe<'a>(
         .collect();
     Ok(EmbeddedProbe {
         model,
-        pictures,
+        images,
         classes,
     })
 }
 
-/// Returns whether the picture of a model was drawn; says why where it was not.
-fn was_drawn(picture: anyhow::Result<()>) -> bool {
-    if let Err(error) = &picture {
-        note(format_args!("the card has no picture: {error:#}"));
+/// Returns whether the image of a model was drawn; says why where it was not.
+fn was_drawn(image: anyhow::Result<()>) -> bool {
+    if let Err(error) = &image {
+        note(format_args!("the card has no image: {error:#}"));
     }
-    picture.is_ok()
+    image.is_ok()
 }
 
 /// Writes a checkpoint for other programs, with bit-identical weights.
@@ -109,8 +109,8 @@ fn publish(args: &ExportArgs, name: &str, notes: &str) -> anyhow::Result<()> {
     };
     let draw = || {
         let taxonomy = taxonomy_of_card(args.taxonomy.as_ref(), &checkpoint.card);
-        let picture = taxonomy.and_then(|t| preview(&args.checkpoint, &t, &args.common, out));
-        was_drawn(picture).then_some(PREVIEW)
+        let image = taxonomy.and_then(|t| preview(&args.checkpoint, &t, &args.common, out));
+        was_drawn(image).then_some(PREVIEW)
     };
     let target = (out, args.force);
     let files = published::write(&checkpoint, args.format, target, (name, notes), draw)?;
@@ -155,7 +155,7 @@ fn measure(
     let (calibration, stops) = calibrate(
         &captioner,
         stored.model,
-        &stored.pictures,
+        &stored.images,
         (data, taxonomy, read_limits(args.probe_size)),
         device,
     )?;
@@ -164,7 +164,7 @@ fn measure(
     let gate = Gate::compare(&full, &stored, captioners, taxonomy, device)?;
     gate.check(args.max_drop)?;
 
-    let classes = zero_shot::classes_of(&stored.pictures).len();
+    let classes = zero_shot::classes_of(&stored.images).len();
     let metrics = &mut bundle.manifest.metrics;
     metrics.extend(gate.rows.iter().map(|r| (r.name.clone(), r.quantised)));
     metrics.insert("chance".into(), 1.0 / classes.max(1) as f64);
@@ -199,10 +199,13 @@ fn recalibrate(
     let files = bundle.checked()?;
     let captioner = Captioner::open(&bundle.manifest_bytes()?, &files, &engine(device))?;
     let model = model_file::from_bundle(bundle.manifest.clone(), &files, device)?;
-    let (taxonomy, limits) = (captioner.untaught().taxonomy(), read_limits(args.probe_size));
-    let pictures = embed::labelled(&model, Arc::clone(data), taxonomy, limits, device)?;
+    let (taxonomy, limits) = (
+        captioner.untaught().taxonomy(),
+        read_limits(args.probe_size),
+    );
+    let images = embed::labelled(&model, Arc::clone(data), taxonomy, limits, device)?;
     let of = (data, taxonomy, limits);
-    let (calibration, stops) = calibrate(&captioner, &model, &pictures, of, device)?;
+    let (calibration, stops) = calibrate(&captioner, &model, &images, of, device)?;
     if calibration.evidence.is_none() {
         note("--probe: too few images for a calibration; the bundle keeps its own");
         return Ok(());
@@ -286,8 +289,8 @@ fn extend_bundle(args: &ExportArgs, notes: &str) -> anyhow::Result<()> {
     let card = read::text(args.checkpoint.join(CARD)).unwrap_or_default();
     let card = format!("{}\n\n{}\n", card.trim_end(), notes.trim());
     write_atomic(&staged.path().join(CARD), card.trim_start().as_bytes())?;
-    if let Ok(picture) = read::bytes(args.checkpoint.join(PREVIEW)) {
-        write_atomic(&staged.path().join(PREVIEW), &picture)?;
+    if let Ok(image) = read::bytes(args.checkpoint.join(PREVIEW)) {
+        write_atomic(&staged.path().join(PREVIEW), &image)?;
     }
     staged.finish()?;
     if args.common.json {
@@ -304,7 +307,7 @@ pub struct Written {
     pub gate: Gate,
     /// Description of the images on which it was measured.
     pub probe: String,
-    /// File with the picture of the model, if it could be drawn.
+    /// File with the image of the model, if it could be drawn.
     pub preview: Option<&'static str>,
     /// How pages embed the widget of its site, if there is one.
     pub embed_code: Option<EmbedCode>,
@@ -410,7 +413,7 @@ fn print(args: &ExportArgs, written: &Written) -> anyhow::Result<()> {
             })
             .collect();
         return line(json!({
-            "out": args.out, "gate": rows, "pictures": gate.pictures, "site": embed_code,
+            "out": args.out, "gate": rows, "images": gate.images, "site": embed_code,
         }));
     }
     line(gate.table())?;

@@ -1,4 +1,4 @@
-//! The picture of a model that its card shows: its concepts in its space.
+//! The image of a model that its card shows: its concepts in its space.
 
 use std::path::Path;
 

@@ -296,12 +296,12 @@ impl Bundle {
             &self.checked()?,
             device,
         )?;
-        let input = stored.preprocess.apply(&selftest::picture())?;
+        let input = stored.preprocess.apply(&selftest::image())?;
         let planes = espalier_core::input::to_planes(std::slice::from_ref(&input));
         let side = stored.preprocess.size as usize;
         let planes = burn::tensor::TensorData::new(planes, [1, 3, side, side]);
-        let picture = burn::tensor::Tensor::<4>::from_data(planes, device);
-        let known = embed::rows(stored.encoder.embed_image(picture))?;
+        let image = burn::tensor::Tensor::<4>::from_data(planes, device);
+        let known = embed::rows(stored.encoder.embed_image(image))?;
         self.add(
             files::SELFTEST_EMBEDDING,
             Part::Selftest,

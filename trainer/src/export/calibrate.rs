@@ -10,11 +10,11 @@ use espalier_core::caption::{Calibration, Captioner};
 use espalier_core::taxonomy::{NodeIx, Taxonomy};
 use espalier_data::records::corruption::Corruption;
 use espalier_data::sampling::outliers;
-use espalier_data::{Dataset, Pictures};
+use espalier_data::{Dataset, Pixels};
 use espalier_eval::embed::{self, Labelled, ReadLimits};
-use espalier_eval::stop::{self, Kind, Picture};
+use espalier_eval::stop::{self, Kind, KnownImage};
 use espalier_eval::stop_fit;
-use espalier_eval::tensors::picture_tensor;
+use espalier_eval::tensors::image_tensor;
 
 /// Number of generated outlier images.
 const OUTLIERS: usize = 128;
@@ -39,9 +39,9 @@ impl Embedded {
         }
     }
 
-    fn pictures(&self) -> impl Iterator<Item = Picture<'_>> {
+    fn images(&self) -> impl Iterator<Item = KnownImage<'_>> {
         let both = self.points.iter().zip(&self.truth).enumerate();
-        both.map(|(photo, (point, truth))| Picture {
+        both.map(|(photo, (point, truth))| KnownImage {
             point,
             truth: *truth,
             kind: self.kind,
@@ -60,8 +60,8 @@ fn outliers(model: &Model, device: &Device) -> anyhow::Result<Embedded> {
         let images: Vec<_> = part
             .map(|index| outliers::pool_image(side, index))
             .collect();
-        let part = Pictures::pack(side, &images.iter().collect::<Vec<_>>());
-        let embedded = model.encoder.embed_image(picture_tensor(&part, device));
+        let part = Pixels::pack(side, &images.iter().collect::<Vec<_>>());
+        let embedded = model.encoder.embed_image(image_tensor(&part, device));
         points.extend(embed::rows(embedded)?);
     }
     Ok(Embedded {
@@ -93,10 +93,10 @@ pub fn calibrate(
         let found = embed::labelled(model, corrupted, taxonomy, limits, device)?;
         all.push(Embedded::of(Kind::Corrupted(*change), found));
     }
-    let pictures: Vec<Picture<'_>> = all.iter().flat_map(Embedded::pictures).collect();
+    let images: Vec<KnownImage<'_>> = all.iter().flat_map(Embedded::images).collect();
     let classifier = bundle.classifier();
     let make = |calibration| classifier.clone().with_calibration(calibration);
-    let (walked, calibration) = stop_fit::cross_fit(make, bundle.space(), &pictures)?;
+    let (walked, calibration) = stop_fit::cross_fit(make, bundle.space(), &images)?;
     let of = |kind: Kind| -> Vec<_> {
         let own = walked.iter().filter(|(other, _)| *other == kind);
         own.map(|(_, walk)| walk.clone()).collect()

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use espalier_checkpoints::published::card::picture;
+use espalier_checkpoints::published::card::image;
 use espalier_core::bundle::{Manifest, Part};
 use espalier_core::model::VitConfig;
 use espalier_core::nn::StageConfig;
@@ -18,7 +18,7 @@ pub struct Facts<'a> {
     pub probe: &'a str,
     /// Markdown by the exporter: data, use, failures.
     pub notes: &'a str,
-    /// File of the picture of the model beside the card, if there is one.
+    /// File of the image of the model beside the card, if there is one.
     pub preview: Option<&'a str>,
 }
 
@@ -49,7 +49,7 @@ pub fn write(manifest: &Manifest, facts: &Facts<'_>) -> String {
     let all = Part::OF_AN_ANSWER;
     let vision = &m.model.vision;
     let mut out = front_matter(m);
-    let preview = picture(facts.preview);
+    let preview = image(facts.preview);
     // Writing to a String cannot fail.
     let _ = write!(
         out,
@@ -101,7 +101,7 @@ fn quality(metrics: &BTreeMap<String, f64>, facts: &Facts<'_>) -> String {
     format!(
         "Measured on {} labelled images ({}), chance {:.4}. Values are fractions, except `tie`, a number \
          of edges in the taxonomy.\n\n{}\n{}",
-        gate.pictures,
+        gate.images,
         facts.probe,
         metrics.get("chance").copied().unwrap_or(0.0),
         gate.table(),

@@ -1,7 +1,7 @@
 //! The folder of a bundle.
 //!
 //! A bundle is written into a hidden folder inside it and then moved, the manifest last. So a folder with a
-//! manifest has all files of its bundle, its card and its picture, even after a kill.
+//! manifest has all files of its bundle, its card and its image, even after a kill.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -17,7 +17,7 @@ use espalier_io::exit::usage;
 /// Name of the manifest: a folder that has one is complete.
 pub const MANIFEST: &str = "manifest.json";
 
-/// Name of the picture that the card shows.
+/// Name of the image that the card shows.
 pub const PREVIEW: &str = "preview.png";
 
 /// Name of the hidden folder.
@@ -75,7 +75,7 @@ impl StagedBundle {
     /// # Errors
     /// If a file cannot be moved; the folder has no manifest then.
     pub fn finish(self) -> anyhow::Result<()> {
-        // An earlier picture must not stay, since the new bundle may have none.
+        // An earlier image must not stay, since the new bundle may have none.
         for name in [MANIFEST, PREVIEW] {
             let path = self.folder.join(name);
             match fs::remove_file(&path) {
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn an_earlier_bundle_is_replaced_with_its_picture() {
+    fn an_earlier_bundle_is_replaced_with_its_image() {
         let dir = tempfile::tempdir().unwrap();
         for name in [MANIFEST, PREVIEW, CARD, "notes of a user.txt"] {
             fs::write(dir.path().join(name), "old").unwrap();

@@ -26,7 +26,7 @@ pub struct EmbeddedProbe<'a> {
     /// The model.
     pub model: &'a Model,
     /// The probe's images in its space.
-    pub pictures: Labelled,
+    pub images: Labelled,
     /// The classes of the probe in its space.
     pub classes: Vec<Vec<f32>>,
 }
@@ -50,7 +50,7 @@ pub struct Gate {
     /// Loss of top-1 accuracy in percentage points; negative for a gain.
     pub drop: f64,
     /// Number of images in the probe.
-    pub pictures: usize,
+    pub images: usize,
 }
 
 fn cosine(a: &[f32], b: &[f32]) -> f64 {
@@ -71,9 +71,9 @@ impl EmbeddedProbe<'_> {
         device: &Device,
     ) -> anyhow::Result<BTreeMap<String, f64>> {
         let space = embed::space(self.model, device)?;
-        let ranked = zero_shot::rank(&space, &self.pictures.points, &self.classes);
+        let ranked = zero_shot::rank(&space, &self.images.points, &self.classes);
         let truth: Vec<usize> = self
-            .pictures
+            .images
             .labels
             .iter()
             .filter_map(|l| nodes.binary_search(l).ok())
@@ -82,7 +82,7 @@ impl EmbeddedProbe<'_> {
         let mut all = zero_shot::metrics(&ranked, &truth, nodes.len());
         all.extend(hierarchy::scores(
             taxonomy,
-            (&predicted, &self.pictures.labels),
+            (&predicted, &self.images.labels),
             TiePath::default(),
         ));
         Ok(all)
@@ -101,7 +101,7 @@ impl Gate {
         taxonomy: &Taxonomy,
         device: &Device,
     ) -> anyhow::Result<Self> {
-        let nodes = zero_shot::classes_of(&full.pictures);
+        let nodes = zero_shot::classes_of(&full.images);
         let before = full.answers(taxonomy, &nodes, device)?;
         let after = stored.answers(taxonomy, &nodes, device)?;
         let mut rows: Vec<Row> = [
@@ -118,8 +118,8 @@ impl Gate {
             quantised: after[name],
         })
         .collect();
-        let points = || full.pictures.points.iter().zip(&stored.pictures.points);
-        let n = full.pictures.points.len().max(1) as f64;
+        let points = || full.images.points.iter().zip(&stored.images.points);
+        let n = full.images.points.len().max(1) as f64;
         let cosines: Vec<f64> = points().map(|(a, b)| cosine(a, b)).collect();
         let agreement = |name: &str, value: f64| Row {
             name: name.to_owned(),
@@ -144,7 +144,7 @@ impl Gate {
         Ok(Self {
             rows,
             drop,
-            pictures: full.pictures.points.len(),
+            images: full.images.points.len(),
         })
     }
 
@@ -183,7 +183,7 @@ impl Gate {
             return Err(Refused(format!(
                 "quantisation loses {:.2} points of top-1 accuracy on {} images, more than --max-drop \
                  {max_drop}; export with more bits (--dtype q8 or fp32), or train further",
-                self.drop, self.pictures
+                self.drop, self.images
             ))
             .into());
         }

@@ -20,7 +20,7 @@ use serde_json::Value;
 /// Largest side of a sample in pixels.
 const SIDE: u32 = 800;
 
-/// Side of its small picture in pixels.
+/// Side of its small image in pixels.
 const SMALL: u32 = 128;
 
 /// Quality of the JPEG files.
@@ -37,7 +37,7 @@ const BUILD: (&str, &str) = ("const BUILD = ", "};");
 pub struct Sample {
     /// What it shows, in words.
     words: String,
-    /// The photo and its small picture, as JPEG without metadata.
+    /// The photo and its small image, as JPEG without metadata.
     photo: Vec<u8>,
     small: Vec<u8>,
 }

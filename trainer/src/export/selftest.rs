@@ -8,7 +8,7 @@ use image::{ImageFormat, Rgb, RgbImage};
 /// Returns a drawn image, 96 x 72: sky, ground, a disc and a striped block. Colour gradients, edges
 /// and an aspect ratio other than 1 exercise the whole path from decoding to the encoder.
 #[must_use]
-pub fn picture() -> RgbImage {
+pub fn image() -> RgbImage {
     RgbImage::from_fn(96, 72, |x, y| {
         let (fx, fy) = (x as f32, y as f32);
         let disc = (fx - 64.0).powi(2) + (fy - 24.0).powi(2) < 14.0_f32.powi(2);
@@ -29,7 +29,7 @@ pub fn picture() -> RgbImage {
 /// When it cannot be encoded.
 pub fn png() -> anyhow::Result<Vec<u8>> {
     let mut bytes = Cursor::new(Vec::new());
-    picture()
+    image()
         .write_to(&mut bytes, ImageFormat::Png)
         .context("encoding the self-test image")?;
     Ok(bytes.into_inner())

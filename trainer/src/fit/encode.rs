@@ -14,7 +14,7 @@ use espalier_data::batches::feature_rows::FeatureRows;
 use espalier_data::features::{
     Encoder, PrecomputeSettings, PrecomputedFeatures, ViewSpec, precompute, precompute_outliers,
 };
-use espalier_data::{BatchSpec, Pictures};
+use espalier_data::{BatchSpec, Pixels};
 use espalier_eval::{PooledEncoder, encoder_identity};
 use espalier_io::disk::cache::cache_folder;
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -55,8 +55,8 @@ impl Encoder for LockedEncoder {
         &self.identity
     }
 
-    fn encode(&self, pictures: &Pictures) -> anyhow::Result<Vec<f32>> {
-        self.pool.install(|| self.image.encode(pictures))
+    fn encode(&self, images: &Pixels) -> anyhow::Result<Vec<f32>> {
+        self.pool.install(|| self.image.encode(images))
     }
 }
 

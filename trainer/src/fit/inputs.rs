@@ -9,8 +9,8 @@ use espalier_core::model::Tokens;
 use espalier_data::batches::anchors::Anchors;
 use espalier_data::batches::distill::DistillBatch;
 use espalier_data::batches::text_batch::NounBatch;
-use espalier_data::{Batch, ImageBatch, Pictures, Scenes};
-use espalier_eval::tensors::{feature_tensor, picture_tensor};
+use espalier_data::{Batch, ImageBatch, Pixels, Scenes};
+use espalier_eval::tensors::{feature_tensor, image_tensor};
 
 use super::rows::Rows;
 
@@ -18,7 +18,7 @@ use super::rows::Rows;
 #[derive(Clone, Debug)]
 pub enum ImageTensor {
     /// Images in `[0, 1]`, `[n, 3, s, s]`, or this rank's share of them.
-    Pictures(Rows<4>),
+    Pixels(Rows<4>),
     /// Pooled features precomputed by a locked encoder, `[n, d_model]`.
     Features(Tensor<2>),
 }
@@ -28,7 +28,7 @@ impl ImageTensor {
     #[must_use]
     pub fn rows(&self) -> usize {
         match self {
-            Self::Pictures(pictures) => pictures.total,
+            Self::Pixels(images) => images.total,
             Self::Features(features) => features.dims()[0],
         }
     }
@@ -205,7 +205,7 @@ fn scene_inputs(scenes: &Scenes, batch: usize, device: &Device) -> SceneInputs {
     let boxes = scenes.boxes.count;
     let mask = |cells| mask(cells, batch + boxes, boxes, device);
     SceneInputs {
-        boxes: picture_tensor(&scenes.boxes, device),
+        boxes: image_tensor(&scenes.boxes, device),
         relations: Relations {
             pairs: mask(&scenes.pairs),
             entails: mask(&scenes.entails),
@@ -217,16 +217,16 @@ impl StepInputs {
     /// Moves a batch to the device; `root` is the text of the root of chains.
     #[must_use]
     pub fn new(batch: &Batch, view: ImageView, root: &TokenBatch, device: &Device) -> Self {
-        let pictures = |p: &Pictures| {
-            let pictures = picture_tensor(p, device);
-            if view.halved && p.count > 0 {
-                return avg_pool2d(pictures, AvgPoolOptions::new([2, 2]));
+        let tensor = |pixels: &Pixels| {
+            let tensor = image_tensor(pixels, device);
+            if view.halved && pixels.count > 0 {
+                return avg_pool2d(tensor, AvgPoolOptions::new([2, 2]));
             }
-            pictures
+            tensor
         };
         let images = |images: &ImageBatch, first: usize, total: usize| match images {
-            ImageBatch::Pictures(batch) => ImageTensor::Pictures(Rows {
-                held: pictures(batch),
+            ImageBatch::Pixels(batch) => ImageTensor::Pixels(Rows {
+                held: tensor(batch),
                 first,
                 total,
             }),

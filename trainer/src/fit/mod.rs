@@ -14,6 +14,7 @@ mod neighbours;
 pub mod optimise;
 mod pace;
 mod plan;
+mod prepare;
 pub mod report;
 pub mod rows;
 pub mod run;

@@ -4,79 +4,28 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::Context;
 use burn::optim::ModuleOptimizer;
-use espalier_checkpoints::model_file::{ModelCard, vocabulary};
-use espalier_core::model::{DualConfig, DualEncoder};
+use espalier_core::model::DualEncoder;
 use espalier_data::Needs;
-use espalier_data::batches::feature_rows::FeatureRows;
 use espalier_data::records::order::records_of_epoch;
-use espalier_data::{BatchSpec, BatchStream, Dataset, Positions};
+use espalier_data::{BatchStream, Dataset, Positions};
 use espalier_io::disk::run_folder::{CHECKPOINTS, LAST, METRICS, MODEL};
 use espalier_io::exit::usage;
 
 use super::average::Average;
 use super::checkpoint::{self, State};
-use super::encode::{FeaturePass, RunFeatures};
 use super::optimise::optimizer;
 use super::plan::{FitOutcome, Run};
+use super::prepare::Prepared;
 use super::report::{LOG, Length, Reporter};
 use super::shared_batches::next_batch;
-use super::source::Source;
 use super::step::StepReport;
 use super::summary;
-use super::texts::StepTexts;
 use super::train_loop::TrainLoop;
 use super::validate::Validation;
-
-/// Data that batches are made from: images, or their cached features.
-pub(super) struct TrainingData {
-    pub(super) data: Arc<dyn Dataset>,
-    pub(super) spec: BatchSpec,
-    pub(super) validation: Option<(Arc<dyn Dataset>, BatchSpec)>,
-    /// Features of the training data, if they are cached.
-    pub(super) rows: Option<Arc<FeatureRows>>,
-    pub(super) outliers: Option<Arc<FeatureRows>>,
-}
-
-impl TrainingData {
-    fn new(
-        run: &Run,
-        data: Arc<dyn Dataset>,
-        spec: BatchSpec,
-        features: Option<RunFeatures>,
-    ) -> Self {
-        let with_lineages = |source: &Source| {
-            let lineages = source.lineages.clone();
-            let spec = BatchSpec {
-                lineages,
-                ..spec.clone()
-            };
-            (Arc::clone(&source.data), spec)
-        };
-        let validation = run.validation.as_ref().map(with_lineages);
-        let Some(features) = features else {
-            return Self {
-                data,
-                spec,
-                validation,
-                rows: None,
-                outliers: None,
-            };
-        };
-        let validation = features.validation.zip(validation);
-        Self {
-            data: features.train.data,
-            rows: Some(Arc::clone(&features.train.rows)),
-            spec: RunFeatures::spec(&features.train.rows, spec),
-            validation: validation
-                .map(|(cached, (_, spec))| (cached.data, RunFeatures::spec(&cached.rows, spec))),
-            outliers: features.outliers,
-        }
-    }
-}
 
 impl Run {
     /// Trains to the last step, or until `stop` is set.
@@ -85,27 +34,17 @@ impl Run {
     /// Bad configuration or data (exit code 2), or a failure while running; checkpoints written
     /// before the failure are kept.
     pub fn train(&self, stop: &AtomicBool) -> anyhow::Result<FitOutcome> {
-        let data = Arc::clone(&self.source.data);
-        let architecture = self.architecture();
-        architecture.validate()?;
-        let tokenizer = Arc::new(
-            architecture
-                .text
-                .tokenizer(vocabulary(&architecture.text))?,
-        );
-        let mut card = self.card(&architecture)?;
-        let model = self.build(&architecture, &mut card)?;
-        let (state, optimizer) = self.initial_state(data.as_ref())?;
-        let spec = self.spec(&architecture);
-        let total = self.total_steps(records_of_epoch(data.as_ref()));
-        let has_boxes = spec.needs == Needs::Boxes;
-        let images_per_step = spec.batch_size as u64 * if has_boxes { 2 } else { 1 };
+        let start = self.start()?;
+        let data = self.source.data.as_ref();
+        let (state, optimizer) = self.initial_state(data)?;
+        let (spec, total) = (&start.spec, start.total);
         let ranks = &*self.ranks;
         let mut report = if ranks.is_root() {
+            let images_per_sample = if spec.needs == Needs::Boxes { 2 } else { 1 };
             let length = Length {
                 first: state.step,
                 total,
-                images_per_step,
+                images_per_step: spec.batch_size as u64 * images_per_sample,
                 pause_interval: self.save_interval(total),
             };
             Reporter::start(
@@ -117,28 +56,20 @@ impl Run {
         } else {
             Reporter::silent()
         };
-        self.log_summary(&mut report, &state, data.as_ref(), total)?;
-        let features = {
-            let mut log = |line: &str| report.log(line);
-            let pass = FeaturePass {
-                spec: &spec,
-                max_records: None,
-                stop,
-            };
-            self.features_in_turn(&model.0, &card, &pass, &mut log)?
-        };
-        ranks.set_time_limit(Duration::from_secs(self.config.train.rank_timeout));
-        let training = TrainingData::new(self, data, spec, features);
+        self.log_summary(&mut report, &state, data, total)?;
+        let mut log = |line: &str| report.log(line);
+        let Prepared {
+            tokenizer,
+            card,
+            learner,
+            texts,
+            training,
+        } = self.prepare(start, optimizer, None, stop, &mut log)?;
         report.restart_clock();
-        let teacher = self.teacher(training.rows.as_deref(), &mut |line| report.log(line))?;
-        let outliers = training.outliers.clone();
-        let taxonomy = &self.source.taxonomy;
-        let texts = StepTexts::new(taxonomy, &tokenizer, &self.config, outliers, teacher)?;
-        let average = self.average(&model.0)?;
         let steps = TrainLoop {
             run: self,
-            learner: self.learner(model, optimizer, &tokenizer, total)?,
-            average,
+            average: self.average(&learner.model)?,
+            learner,
             validation: training.validation.map(|(data, spec)| {
                 let tokenizer = Arc::clone(&tokenizer);
                 Validation::new(data, tokenizer, spec, self.config.train.val_batches)
@@ -172,15 +103,6 @@ impl Run {
             Some(checkpoint) => Average::read(checkpoint, decay, &self.device)?,
             None => Average::new(model, decay),
         }))
-    }
-
-    /// Returns the model card of the run before its first step.
-    fn card(&self, architecture: &DualConfig) -> anyhow::Result<ModelCard> {
-        Ok(ModelCard {
-            run: self.config.to_toml()?,
-            root_text: self.method().root_text().unwrap_or_default().to_owned(),
-            ..ModelCard::new(architecture.clone(), self.config.train.method.name())
-        })
     }
 
     /// Returns the state and the optimiser to start with: new ones, or those of the checkpoint that
@@ -269,34 +191,19 @@ impl Run {
     /// # Errors
     /// As [`train`](Self::train).
     pub fn dry_run(&self) -> anyhow::Result<(StepReport, f64, u64, u64)> {
-        let data = Arc::clone(&self.source.data);
-        let architecture = self.architecture();
-        architecture.validate()?;
-        let tokenizer = Arc::new(
-            architecture
-                .text
-                .tokenizer(vocabulary(&architecture.text))?,
-        );
-        let mut card = ModelCard::new(architecture.clone(), "");
-        let total = self.total_steps(records_of_epoch(data.as_ref()));
-        let records = data.records();
-        let model = self.build(&architecture, &mut card)?;
-        let spec = self.spec(&architecture);
+        let start = self.start()?;
+        let (records, total) = (self.source.data.records(), start.total);
         // Enough records for two batches, even if some of them cannot be used.
-        let max_records = Some(4 * spec.batch_size as u64);
+        let max_records = Some(4 * start.spec.batch_size as u64);
+        let optimizer = optimizer(&self.config.optim)?;
         let stop = AtomicBool::new(false);
-        let pass = FeaturePass {
-            spec: &spec,
-            max_records,
-            stop: &stop,
-        };
-        let features = self.features_in_turn(&model.0, &card, &pass, &mut |_| Ok(()))?;
-        let mut learner = self.learner(model, optimizer(&self.config.optim)?, &tokenizer, total)?;
-        let training = TrainingData::new(self, data, spec, features);
-        let teacher = self.teacher(training.rows.as_deref(), &mut |_| Ok(()))?;
-        let outliers = training.outliers.clone();
-        let taxonomy = &self.source.taxonomy;
-        let texts = StepTexts::new(taxonomy, &tokenizer, &self.config, outliers, teacher)?;
+        let Prepared {
+            tokenizer,
+            mut learner,
+            texts,
+            training,
+            ..
+        } = self.prepare(start, optimizer, max_records, &stop, &mut |_| Ok(()))?;
         let lanes = training.spec.lanes;
         let mut stream = BatchStream::start(
             training.data,

@@ -138,7 +138,7 @@ impl<'a> StepEncoders<'a> {
         for batch in batches {
             match batch {
                 ImageTensor::Features(features) => pooled.push(Rows::whole(features.inner())),
-                ImageTensor::Pictures(rows) => images.push(rows.map(Tensor::inner)),
+                ImageTensor::Pixels(rows) => images.push(rows.map(Tensor::inner)),
             }
         }
         if images.is_empty() {

@@ -58,10 +58,10 @@ pub struct Listing {
 impl Listing {
     /// Takes the photos of a validation split as those that are set aside.
     fn add_held_out(&mut self, found: &Folders) {
-        let pictures: Vec<(&str, &Path)> = found.pictures().collect();
-        let faults = faults(&pictures);
+        let images: Vec<(&str, &Path)> = found.images().collect();
+        let faults = faults(&images);
         walk::merge(&mut self.left_out, found.left_out());
-        for ((label, photo), fault) in pictures.into_iter().zip(faults) {
+        for ((label, photo), fault) in images.into_iter().zip(faults) {
             let class = self.classes.iter_mut().find(|class| class.label == label);
             match (fault, class) {
                 (Some(reason), _) => self.unreadable.push((photo.to_owned(), reason)),
@@ -107,11 +107,11 @@ pub fn read(folder: &Path, hold_out: f64) -> anyhow::Result<Listing> {
     let training = part(Purpose::Training).unwrap_or_else(|| vec![folder.clone()]);
     let validation = part(Purpose::Evaluation).filter(|roots| *roots != training);
     let found = Folders::open(&training)?;
-    let pictures: Vec<(&str, &Path)> = found.pictures().collect();
-    let faults = faults(&pictures);
+    let images: Vec<(&str, &Path)> = found.images().collect();
+    let faults = faults(&images);
     let mut classes: Vec<PhotoClass> = Vec::new();
     let mut unreadable = Vec::new();
-    for ((label, photo), fault) in pictures.into_iter().zip(faults) {
+    for ((label, photo), fault) in images.into_iter().zip(faults) {
         if let Some(reason) = fault {
             unreadable.push((photo.to_owned(), reason));
             continue;
@@ -168,12 +168,12 @@ pub fn read(folder: &Path, hold_out: f64) -> anyhow::Result<Listing> {
 }
 
 /// Returns for each photo why it cannot be read; `None` if it can.
-fn faults(pictures: &[(&str, &Path)]) -> Vec<Option<String>> {
+fn faults(images: &[(&str, &Path)]) -> Vec<Option<String>> {
     let fault = |(_, photo): &(&str, &Path)| match read::bytes(photo) {
         Ok(bytes) => decode(&bytes).err().map(|e| e.to_string()),
         Err(e) => Some(e.to_string()),
     };
-    pictures.par_iter().map(fault).collect()
+    images.par_iter().map(fault).collect()
 }
 
 /// Moves evenly spaced photos from those to train on to those set aside.

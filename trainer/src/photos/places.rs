@@ -136,8 +136,9 @@ impl Reference {
     #[must_use]
     pub fn place(&self, label: &str, opinion: &[f32]) -> ClassPlace {
         let named = self.by_name(label, opinion);
-        let is_certain =
-            |place: &ClassPlace| place.found == FoundBy::Id || !self.is_ruled_out(place.node, opinion);
+        let is_certain = |place: &ClassPlace| {
+            place.found == FoundBy::Id || !self.is_ruled_out(place.node, opinion)
+        };
         if let Some(place) = named.filter(is_certain) {
             return place;
         }
@@ -208,7 +209,10 @@ mod tests {
     fn photos_choose_among_senses_and_place_unknown_names() {
         let machines = [("r", 1.0), ("m", 0.9), ("k", 0.8), ("a", 0.1), ("b", 0.05)];
         assert_eq!(place("crane", &[]).0, "b");
-        assert_eq!(place("crane", &machines), ("k".into(), true, FoundBy::Sense));
+        assert_eq!(
+            place("crane", &machines),
+            ("k".into(), true, FoundBy::Sense)
+        );
         let animals = [
             ("r", 1.0),
             ("a", 0.98),

@@ -10,7 +10,7 @@ use espalier_io::disk::write::write_atomic;
 use espalier_io::exit::usage;
 
 use super::classes::{self, HELD_OUT, PhotoClass, TRAIN};
-use super::places::{FoundBy, ClassPlace};
+use super::places::{ClassPlace, FoundBy};
 use super::reference::Reference;
 use super::tree;
 

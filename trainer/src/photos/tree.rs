@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use espalier_core::taxonomy::{NodeIx, Taxonomy};
 
 use super::name::name_of;
-use super::places::{Found, Place};
+use super::places::{ClassPlace, FoundBy};
 
 /// Header of a taxonomy file.
 const HEADER: &str = "synset\tnames\thypernyms\tlabelled\n";
@@ -14,7 +14,7 @@ const HEADER: &str = "synset\tnames\thypernyms\tlabelled\n";
 /// Returns the taxonomy of classes with their places in a tree, as TSV. The id of a class is its label;
 /// other nodes keep their ids. Paths follow first hypernyms.
 #[must_use]
-pub fn to_tsv(tree: &Taxonomy, classes: &[(&str, Place)]) -> String {
+pub fn to_tsv(tree: &Taxonomy, classes: &[(&str, ClassPlace)]) -> String {
     // The class that takes the place of each node; of several, the first.
     let mut taken: BTreeMap<NodeIx, &str> = BTreeMap::new();
     for (label, place) in classes.iter().filter(|(_, place)| place.is_node) {
@@ -37,7 +37,7 @@ pub fn to_tsv(tree: &Taxonomy, classes: &[(&str, Place)]) -> String {
         };
         let node = tree.node(place.node);
         let mut names: Vec<String> = match place.found {
-            Found::Id => node.names.clone(),
+            FoundBy::Id => node.names.clone(),
             _ => vec![name_of(label)],
         };
         if is_first {
@@ -79,17 +79,17 @@ mod tests {
     #[test]
     fn classes_take_the_places_of_nodes_and_lie_below_each_other() {
         let tree = Taxonomy::from_tsv(TREE).unwrap();
-        let place = |id: &str, is_node, found| Place {
+        let place = |id: &str, is_node, found| ClassPlace {
             node: tree.find(id).unwrap(),
             is_node,
             found,
         };
         let classes = [
-            ("Dogs", place("d", true, Found::Name)),
-            ("hounds", place("d", true, Found::Name)),
-            ("poodle", place("p", true, Found::Name)),
-            ("my_Bella", place("d", false, Found::Photos(0.9))),
-            ("thing 7", place("r", false, Found::Nowhere)),
+            ("Dogs", place("d", true, FoundBy::Name)),
+            ("hounds", place("d", true, FoundBy::Name)),
+            ("poodle", place("p", true, FoundBy::Name)),
+            ("my_Bella", place("d", false, FoundBy::Photos(0.9))),
+            ("thing 7", place("r", false, FoundBy::Nowhere)),
         ];
         let taxonomy = Taxonomy::from_tsv(&to_tsv(&tree, &classes)).unwrap();
         let path = |id: &str| {

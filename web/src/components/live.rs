@@ -1,4 +1,4 @@
-//! The live camera: the answer follows the view, and a shutter keeps a picture as a photo.
+//! The live camera: the answer follows the view, and a shutter keeps a frame as a photo.
 
 use std::rc::Rc;
 
@@ -9,7 +9,7 @@ use leptos::prelude::*;
 use wasm_bindgen_futures::spawn_local;
 
 use super::ladder::Ladder;
-use crate::camera::{Camera, LIVE_SIDE, is_offered, picture};
+use crate::camera::{Camera, LIVE_SIDE, frame, is_offered};
 use crate::controller::AppController;
 use crate::messages::photo_id::PhotoId;
 use crate::messages::query::{Query, QueryAnswer};
@@ -20,16 +20,16 @@ use crate::ui_error::UiError;
 use crate::words::{also_sentence, answer_guess, answer_sentence};
 use crate::workspace::{Workspace, result_of, use_workspace};
 
-/// Pause between two pictures in milliseconds, in which the page draws.
+/// Pause between two frames in milliseconds, in which the page draws.
 const PAUSE_MS: u32 = 30;
 
 /// Pause while the engine or the camera is not ready yet.
 const WAIT_MS: u32 = 150;
 
-/// Number of pictures after which guesses and certainty are refreshed although the stop is the same.
+/// Number of frames after which guesses and certainty are refreshed although the stop is the same.
 const REFRESH: u32 = 16;
 
-/// Longest side of a picture that the shutter keeps.
+/// Longest side of a frame that the shutter keeps.
 const KEPT_SIDE: f64 = 4096.0;
 
 /// Whether the camera runs, and what it shows; cheap to copy.
@@ -40,7 +40,7 @@ pub struct Live {
     camera: RwSignal<Option<Rc<Camera>>, LocalStorage>,
     result: RwSignal<Option<CaptionResult>>,
     error: RwSignal<Option<UiError>>,
-    /// Number of pictures read so far.
+    /// Number of frames read so far.
     count: RwSignal<u32>,
 }
 
@@ -121,7 +121,7 @@ pub fn LiveButton() -> impl IntoView {
     }
 }
 
-/// The camera's picture with its answer and the buttons.
+/// The camera's frame with its answer and the buttons.
 #[component]
 pub fn LiveView() -> impl IntoView {
     let (workspace, live) = (use_workspace(), expect_context::<Live>());
@@ -155,7 +155,7 @@ pub fn LiveView() -> impl IntoView {
         };
         spawn_local(async move {
             // The photo ends the live view.
-            if let Some(file) = picture(&video, KEPT_SIDE).await {
+            if let Some(file) = frame(&video, KEPT_SIDE).await {
                 workspace.controller.set_photo(Ok((file, None)));
             }
         });
@@ -195,7 +195,7 @@ pub fn LiveView() -> impl IntoView {
                     disabled=move || live.count.get() == 0
                     on:click=keep
                 >
-                    "Keep this picture"
+                    "Keep this photo"
                 </button>
                 <button class="button is-quiet" type="button" data-testid="live-stop" on:click=move |_| live.stop()>
                     "Stop the camera"
@@ -205,15 +205,15 @@ pub fn LiveView() -> impl IntoView {
     }
 }
 
-/// Reads pictures one after the other for as long as this camera runs.
+/// Reads frames one after the other for as long as this camera runs.
 async fn follow(workspace: Workspace, live: Live, video: web_sys::HtmlVideoElement) {
     let controller = workspace.controller;
-    // One number for all pictures: the engine keeps only the last of them.
+    // One number for all frames: the engine keeps only the last of them.
     let photo = controller.next_id();
     let mut steady = Steady::default();
     while live.is_on.try_get_untracked() == Some(true) {
         let file = match untrack(|| controller.is_ready()) {
-            true => picture(&video, LIVE_SIDE).await,
+            true => frame(&video, LIVE_SIDE).await,
             false => None,
         };
         let Some(file) = file else {

@@ -90,7 +90,7 @@ fn shown(look_alikes: LookAlikes) -> impl IntoView {
     move || {
         let note = |text: String| view! { <p class="note" role="status">{text}</p> }.into_any();
         let credits = match look_alikes.credits.get() {
-            None => return note("Fetching small pictures…".to_owned()),
+            None => return note("Fetching small photos…".to_owned()),
             Some(Err(error)) => return note(format!("{} {}", error.what, error.todo)),
             Some(Ok(credits)) => credits,
         };

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use espalier_core::CoreError;
 use espalier_core::caption::{
-    Calibration, Claim, Classifier, Engine, MIN_TEXT_COSINE, Photo, Occlusions, Question,
+    Calibration, Claim, Classifier, Engine, MIN_TEXT_COSINE, Occlusions, Photo, Question,
     TaughtConcept, TaxonomyResult, TextEmbedder, TraversalPoint, node_embeddings, place_text,
 };
 use espalier_core::geometry::Space;

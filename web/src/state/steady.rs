@@ -1,20 +1,20 @@
-//! Keeps the answer to a moving picture steady.
+//! Keeps the answer steady while the camera moves.
 
-/// Number of successive pictures that have to agree before another answer is shown.
+/// Number of successive frames that have to agree before another answer is shown.
 const AGREEING: u32 = 3;
 
 /// Decides which answers are shown while the camera runs. A new answer replaces the shown one only
-/// after several pictures agree on it, so that it does not flicker between neighbours.
+/// after several frames agree on it, so that it does not flicker between neighbours.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Steady {
     /// Id of the node where the shown answer stops.
     shown: Option<String>,
-    /// The node that the last pictures stopped at, and their number.
+    /// The node that the last frames stopped at, and their number.
     candidate: Option<(String, u32)>,
 }
 
 impl Steady {
-    /// Takes the node where the path of the next picture stops. Returns whether its answer is to be
+    /// Takes the node where the path of the next frame stops. Returns whether its answer is to be
     /// shown.
     pub fn shows(&mut self, stop: &str) -> bool {
         if self.shown.as_deref() == Some(stop) {
@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_changes_only_after_several_pictures_agree() {
+    fn an_answer_changes_only_after_several_frames_agree() {
         let mut steady = Steady::default();
         let shown = [
             "cat", "dog", "cat", "dog", "dog", "cat", "dog", "dog", "dog", "cat",

@@ -58,7 +58,7 @@ pub struct Options {
     /// Also follow the links to other hosts
     #[arg(long)]
     pub external: bool,
-    /// Run the commands of the tutorials, write what they print and their pictures into the documents,
+    /// Run the commands of the tutorials, write what they print and their images into the documents,
     /// and build nothing
     #[arg(long, conflicts_with_all = ["out", "serve", "external"])]
     pub record: bool,

@@ -15,7 +15,7 @@ use crate::files::copy_folder;
 /// Part of the navigation that the generated pages belong to.
 const REFERENCE: &str = "Reference";
 
-/// Writes the source of the site to the empty folder `to`: documents, pictures and `generated` pages.
+/// Writes the source of the site to the empty folder `to`: documents, images and `generated` pages.
 /// Links to other files of the repository lead to `repository`, its address.
 ///
 /// # Errors

@@ -1,9 +1,9 @@
-//! Runs the commands of the tutorials, and writes what they print, and the pictures that they draw, into the
+//! Runs the commands of the tutorials, and writes what they print, and the images that they draw, into the
 //! documents, or compares it with them.
 //!
 //! In a tutorial, `<!-- run -->` stands above a block `sh` that is to be run; the block `text` that follows
 //! shows what it printed. `<!-- run: 6 … 8 -->` shows the first six and the last eight lines. All blocks of
-//! one tutorial run in one folder, which looks like the repository. A picture of the tutorial is replaced
+//! one tutorial run in one folder, which looks like the repository. An image of the tutorial is replaced
 //! where a command wrote a file of its name.
 //!
 //! A check compares words, not numbers, since processors round differently. `<!-- run, varies -->` stands
@@ -23,8 +23,8 @@ const TUTORIALS: &str = "docs/tutorials";
 /// Begins the comment above a block that is run.
 const RUN: &str = "<!-- run";
 
-/// Folder of the pictures that commands of the tutorials draw.
-const PICTURES: &str = "docs/images/tutorials/";
+/// Folder of the images that commands of the tutorials draw.
+const IMAGES: &str = "docs/images/tutorials/";
 
 /// Says that the words that a command prints depend on the processor.
 const VARIES: &str = "varies";
@@ -85,7 +85,7 @@ fn run_one(root: &Path, trainer: &Path, name: &str, outputs: Outputs) -> Result<
         print_of(&mut shell, &work)
     };
     let new = recorded(&text, answer)?;
-    let pictures = drawn(&new, &work)?;
+    let images = drawn(&new, &work)?;
     if outputs == Outputs::Compare {
         check_outputs(&text, &new)?;
         eprintln!("{document}: every command prints what it shows");
@@ -93,10 +93,9 @@ fn run_one(root: &Path, trainer: &Path, name: &str, outputs: Outputs) -> Result<
     }
     std::fs::write(root.join(&document), &new)?;
     eprintln!("wrote {document}");
-    for (file, picture) in pictures {
-        std::fs::copy(&file, root.join(&picture))
-            .with_context(|| format!("cannot write {picture}"))?;
-        eprintln!("wrote {picture}");
+    for (file, image) in images {
+        std::fs::copy(&file, root.join(&image)).with_context(|| format!("cannot write {image}"))?;
+        eprintln!("wrote {image}");
     }
     Ok(())
 }
@@ -274,21 +273,21 @@ fn excerpt(printed: &str, shown: Option<(usize, usize)>) -> String {
     }
 }
 
-/// Returns the pictures of a tutorial that its commands drew, each with its path in the repository.
+/// Returns the images of a tutorial that its commands drew, each with its path in the repository.
 fn drawn(text: &str, work: &Path) -> Result<Vec<(PathBuf, String)>> {
     let document = format!("{TUTORIALS}/x.md");
-    let pictures = markdown::links(text)
+    let images = markdown::links(text)
         .into_iter()
         .filter(|link| link.is_image && !link.is_external())
         .filter_map(|link| resolve(&document, &link.target))
-        .filter(|picture| picture.starts_with(PICTURES));
-    pictures
-        .map(|picture| {
-            let file = work.join(Path::new(&picture).file_name().unwrap_or_default());
+        .filter(|image| image.starts_with(IMAGES));
+    images
+        .map(|image| {
+            let file = work.join(Path::new(&image).file_name().unwrap_or_default());
             if !file.is_file() {
                 bail!("no command writes {}, which is shown", file.display());
             }
-            Ok((file, picture))
+            Ok((file, image))
         })
         .collect()
 }

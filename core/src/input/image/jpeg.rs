@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_picture_of_a_file_with_several_is_read() {
+    fn the_first_image_of_a_file_with_several_is_read() {
         let encoded = |grey: u8| {
             let mut bytes = Vec::new();
             let image = ::image::RgbImage::from_pixel(16, 8, ::image::Rgb([grey; 3]));

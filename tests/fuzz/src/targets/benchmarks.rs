@@ -124,9 +124,9 @@ fn captioned(file: &Path) {
         return;
     };
     assert_eq!(data.names.len(), data.files.len());
-    assert_eq!(data.captions.len(), data.picture_of.len());
+    assert_eq!(data.captions.len(), data.image_of.len());
     let images = data.names.len() as u32;
-    assert!(data.picture_of.iter().all(|picture| *picture < images));
+    assert!(data.image_of.iter().all(|image| *image < images));
     check_counts(&data.coverage);
     assert_eq!(data.into_images().count() as u32, images);
 }
@@ -142,7 +142,7 @@ fn json(files: &InputFiles) {
     }
     if let Ok(data) = SugarCrepe::open(&files.path("sugar_crepe"), None) {
         let mut questions = data.kinds.values().flatten();
-        assert!(questions.all(|q| q.picture < data.pictures.len()));
+        assert!(questions.all(|q| q.image < data.images.len()));
         check_counts(&data.coverage);
     }
     check_vl_checklist(&files.path("vl_list"));
@@ -160,14 +160,14 @@ fn text(files: &InputFiles) {
         let path = files.path("hierarcaps").join(name);
         let _ = HierarcapsTest::matches(&path);
         if let Ok(data) = HierarcapsTest::open(&path, None) {
-            assert_eq!(data.chains.len(), data.picture_of.len());
+            assert_eq!(data.chains.len(), data.image_of.len());
             let tiers = data.chains[0].len();
             assert!(data.chains.iter().all(|chain| chain.len() == tiers));
             assert!(
-                data.picture_of
+                data.image_of
                     .iter()
                     .flatten()
-                    .all(|p| *p < data.pictures.len())
+                    .all(|p| *p < data.images.len())
             );
             check_counts(&data.coverage);
         }
@@ -195,7 +195,7 @@ fn text(files: &InputFiles) {
 fn check_vl_checklist(folder: &Path) {
     if let Ok(data) = VlChecklist::open(folder, None) {
         let mut questions = data.lists.iter().flat_map(|list| &list.questions);
-        assert!(questions.all(|q| q.picture < data.pictures.len()));
+        assert!(questions.all(|q| q.image < data.images.len()));
         check_counts(&data.coverage);
     }
 }

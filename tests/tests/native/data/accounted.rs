@@ -53,7 +53,7 @@ impl Entry {
     fn write(self, folder: &Path, at: usize) {
         let bytes = match self {
             Self::OnlyInTheIndex => return,
-            Self::Damaged => b"no picture".to_vec(),
+            Self::Damaged => b"no image".to_vec(),
             Self::Note => b"some text".to_vec(),
             _ => jpeg(&landscape(24, 16), 1),
         };
@@ -204,7 +204,7 @@ proptest! {
             let data = form.open(&root).unwrap();
             let records = read_all(&*data);
             let is_there = |record: &&Result<_, (String, Cause)>| {
-                !matches!(record, Err((_, Cause::MissingPicture)))
+                !matches!(record, Err((_, Cause::MissingImage)))
             };
             let used = records.iter().filter(is_there).count();
             let left_out = data.left_out();

@@ -123,7 +123,7 @@ fn a_box_and_its_phrase_belong_together() {
     let mut seen = BTreeSet::new();
     for batch in &batches {
         let (crops, phrases) = (
-            batch.box_images.as_ref().unwrap().pictures().unwrap(),
+            batch.box_images.as_ref().unwrap().pixels().unwrap(),
             batch.phrases.as_ref().unwrap(),
         );
         let plane = crops.size * crops.size;
@@ -143,7 +143,7 @@ fn a_box_and_its_phrase_belong_together() {
 }
 
 #[test]
-fn picture_and_crop_are_augmented_apart_and_anew_in_each_epoch() {
+fn image_and_crop_are_augmented_apart_and_anew_in_each_epoch() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.parquet");
     // One box that covers the whole image: crop and image differ only by the augmentation.
@@ -161,7 +161,7 @@ fn picture_and_crop_are_augmented_apart_and_anew_in_each_epoch() {
     assert_ne!(Some(&batches[0].images), batches[0].box_images.as_ref());
     let of_key = |batch: &Batch, key: &str| {
         let i = batch.keys.iter().position(|k| k == key).unwrap();
-        batch.images.pictures().unwrap().bytes[i * 3 * 256..][..3 * 256].to_vec()
+        batch.images.pixels().unwrap().bytes[i * 3 * 256..][..3 * 256].to_vec()
     };
     assert_ne!(of_key(&batches[0], "000002"), of_key(&batches[1], "000002"));
     let plain = BatchSpec {

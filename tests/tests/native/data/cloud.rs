@@ -20,11 +20,11 @@ fn contents(data: &dyn Dataset) -> Vec<Content> {
     records
         .map(|record| {
             let record = record?;
-            let picture = record
-                .picture
+            let image = record
+                .image
                 .decode()
                 .map_or_else(|_| Vec::new(), image::ImageBuffer::into_raw);
-            Ok((record.key, record.caption, picture))
+            Ok((record.key, record.caption, image))
         })
         .collect()
 }

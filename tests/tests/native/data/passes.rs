@@ -10,7 +10,7 @@ use espalier_trainer::data::records::source::Dataset;
 use espalier_trainer::data::tools::prepare::prepare;
 use espalier_trainer::data::{EvalSet, Position, Synthetic};
 
-use crate::data::shards::{picture, rows, write_parquet};
+use crate::data::shards::{image, rows, write_parquet};
 use crate::data::support::{audited, open, spec, stream, take};
 
 #[test]
@@ -18,7 +18,7 @@ fn evaluation_goes_through_all_samples_in_file_order() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.parquet");
     let mut rows = rows(0..9);
-    rows[4].picture.clear();
+    rows[4].image.clear();
     // The blue half is now the larger box.
     rows[1].noun_chunks[1][2] = 0.2;
     write_parquet(&path, &rows, 4);
@@ -41,7 +41,7 @@ fn evaluation_goes_through_all_samples_in_file_order() {
     );
     let label = |i: usize| batches[0].labels[i].as_deref().unwrap();
     assert_eq!((label(0), label(1)), ("red_half", "blue_half"));
-    let straight = preprocess.apply(&picture(0)).unwrap();
+    let straight = preprocess.apply(&image(0)).unwrap();
     assert_eq!(
         batches[0].images.to_planes()[..3 * 256],
         espalier_core::input::to_planes(&[straight])
@@ -56,8 +56,8 @@ fn preparing_can_be_interrupted_and_continued() {
     let (input, out) = (dir.path().join("in"), dir.path().join("out"));
     fs::create_dir(&input).unwrap();
     let mut second = rows(5..9);
-    second[1].picture.clear();
-    // 0.1 x 0.1 of the picture: too small.
+    second[1].image.clear();
+    // 0.1 x 0.1 of the image: too small.
     second[2].noun_chunks = vec![vec![2.0, 10.0, 0.0, 0.0, 0.1, 0.1, 1.0]];
     second[2].ref_exps.clear();
     write_parquet(&input.join("a.parquet"), &rows(0..5), 2);
@@ -118,7 +118,7 @@ fn synthetic_data_comes_in_batches_like_any_other() {
         .collect();
     assert_eq!(keys.len(), 100);
     let batch = &batches[0];
-    let pixels = batch.images.pictures().unwrap().bytes.len();
+    let pixels = batch.images.pixels().unwrap().bytes.len();
     assert_eq!(pixels, 25 * 3 * 16 * 16);
     assert_eq!(batch.captions.rows, 25);
     assert!(batch.captions.len <= 32);

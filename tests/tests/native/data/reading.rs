@@ -8,7 +8,7 @@ use espalier_trainer::data::records::boxes::Region;
 use espalier_trainer::data::records::source::{Dataset, Record};
 use espalier_trainer::data::tools::prepare::prepare;
 
-use crate::data::shards::{parquet_columns, picture, raw_tar, rows, write_columns, write_parquet};
+use crate::data::shards::{image, parquet_columns, raw_tar, rows, write_columns, write_parquet};
 use crate::data::support::{open, read_all, spec, stream};
 
 /// Returns the key, the caption and the phrases of a record.
@@ -49,7 +49,7 @@ fn all_three_forms_give_the_same_samples() {
         );
     }
     for (a, b) in sets[0].iter().zip(&sets[1]) {
-        assert_eq!(a.picture.decode().unwrap(), b.picture.decode().unwrap());
+        assert_eq!(a.image.decode().unwrap(), b.image.decode().unwrap());
         assert_eq!(a.synsets, b.synsets);
     }
     // The first crop of a prepared record is the red half, centred on white.
@@ -62,7 +62,7 @@ fn all_three_forms_give_the_same_samples() {
         let found = crop.get_pixel(x, y).0;
         found.iter().zip(wanted).all(|(a, b)| a.abs_diff(b) < 12)
     };
-    assert!(near(112, 112, picture(3).get_pixel(2, 2).0) && near(4, 112, [255; 3]));
+    assert!(near(112, 112, image(3).get_pixel(2, 2).0) && near(4, 112, [255; 3]));
 }
 
 #[test]
@@ -88,22 +88,20 @@ fn a_batch_is_the_same_from_parquet_and_from_tar() {
 }
 
 #[test]
-fn a_plain_binary_column_is_a_picture_too() {
+fn a_plain_binary_column_is_an_image_too() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.parquet");
     for name in ["image", "jpg"] {
         let rows = rows(0..2);
         let mut columns = parquet_columns(&rows);
-        let pictures: arrow_array::BinaryArray = rows
-            .iter()
-            .map(|row| Some(row.picture.as_slice()))
-            .collect();
-        columns[1] = (name, Arc::new(pictures));
+        let images: arrow_array::BinaryArray =
+            rows.iter().map(|row| Some(row.image.as_slice())).collect();
+        columns[1] = (name, Arc::new(images));
         write_columns(&path, columns, 10);
         let records = read_all(&open(&[&path]).unwrap());
         assert_eq!(
-            records[1].as_ref().unwrap().picture.decode().unwrap(),
-            picture(1)
+            records[1].as_ref().unwrap().image.decode().unwrap(),
+            image(1)
         );
     }
 }

@@ -8,7 +8,7 @@ use crate::data::shards::{
     Row, parquet_columns, rows, tar_of, write_columns, write_packed, write_with,
 };
 use crate::data::support::error_of;
-use espalier_trainer::data::records::picture::Picture;
+use espalier_trainer::data::records::record_image::RecordImage;
 use espalier_trainer::data::{Cause, Dataset};
 use parquet::basic::Encoding;
 use parquet::file::properties::WriterProperties;
@@ -140,7 +140,7 @@ fn a_long_value_that_every_row_repeats_is_kept_once() {
     let mut rows = rows(0..160);
     for row in &mut rows {
         // One value in the dictionary: a file below 1 MiB, 80 MiB if each row had a copy.
-        row.picture = vec![7; 1 << 19];
+        row.image = vec![7; 1 << 19];
     }
     write_columns(&path, parquet_columns(&rows), rows.len());
     assert!(fs::metadata(&path).unwrap().len() < 1 << 20);
@@ -148,7 +148,7 @@ fn a_long_value_that_every_row_repeats_is_kept_once() {
     let records = data.load(0).unwrap();
     for row in [0, 159] {
         let record = records.read(row).unwrap();
-        assert!(matches!(record.picture, Picture::Encoded(bytes) if bytes == vec![7; 1 << 19]));
+        assert!(matches!(record.image, RecordImage::Encoded(bytes) if bytes == vec![7; 1 << 19]));
     }
 }
 

@@ -17,7 +17,7 @@ use parquet::file::properties::WriterProperties;
 #[derive(Clone, Debug)]
 pub struct Row {
     pub key: String,
-    pub picture: Vec<u8>,
+    pub image: Vec<u8>,
     pub caption: String,
     pub noun_chunks: Vec<Vec<f64>>,
     pub ref_exps: Vec<Vec<f64>>,
@@ -26,7 +26,7 @@ pub struct Row {
 
 /// Draws an image whose left half is red and right half blue, in a shade that depends on its
 /// number.
-pub fn picture(number: usize) -> RgbImage {
+pub fn image(number: usize) -> RgbImage {
     let shade = (number * 7 % 200) as u8;
     RgbImage::from_fn(96, 80, |x, _| {
         if x < 48 {
@@ -37,9 +37,9 @@ pub fn picture(number: usize) -> RgbImage {
     })
 }
 
-pub fn png(picture: &RgbImage) -> Vec<u8> {
+pub fn png(image: &RgbImage) -> Vec<u8> {
     let mut bytes = Cursor::new(Vec::new());
-    picture.write_to(&mut bytes, ImageFormat::Png).unwrap();
+    image.write_to(&mut bytes, ImageFormat::Png).unwrap();
     bytes.into_inner()
 }
 
@@ -48,7 +48,7 @@ pub fn row(number: usize) -> Row {
     let caption = format!("a red half and a blue half {number}");
     Row {
         key: format!("{number:06}"),
-        picture: png(&picture(number)),
+        image: png(&image(number)),
         caption,
         noun_chunks: vec![
             vec![2.0, 10.0, 0.0, 0.0, 0.5, 1.0, 0.9],
@@ -75,7 +75,7 @@ fn nested(lists: impl Iterator<Item = Vec<Vec<f64>>>) -> ArrayRef {
     Arc::new(builder.finish())
 }
 
-/// Writes rows as parquet with GRIT's columns, the picture as `image {bytes, path}`.
+/// Writes rows as parquet with GRIT's columns, the image as `image {bytes, path}`.
 pub fn write_parquet(path: &Path, rows: &[Row], rows_per_group: usize) {
     write_columns(path, parquet_columns(rows), rows_per_group);
 }
@@ -87,7 +87,7 @@ pub fn parquet_columns(rows: &[Row]) -> Vec<(&'static str, ArrayRef)> {
     };
     let bytes: ArrayRef = Arc::new(
         rows.iter()
-            .map(|row| Some(row.picture.as_slice()))
+            .map(|row| Some(row.image.as_slice()))
             .collect::<BinaryArray>(),
     );
     let image = StructArray::from(vec![
@@ -172,7 +172,7 @@ pub fn raw_members(row: &Row) -> Vec<(String, Vec<u8>)> {
         "synsets": row.synsets, "key": row.key, "status": "success", "url": "none",
     });
     vec![
-        (format!("{}.png", row.key), row.picture.clone()),
+        (format!("{}.png", row.key), row.image.clone()),
         (format!("{}.json", row.key), json.to_string().into_bytes()),
         (format!("{}.txt", row.key), row.caption.clone().into_bytes()),
     ]

@@ -21,13 +21,13 @@ const IN_PIXELS: usize = 60;
 /// pixels, which only their decoder notices.
 fn damaged(dir: &Path) -> Arc<dyn Dataset> {
     let mut rows = rows(0..60);
-    rows[3].picture.clear();
-    rows[20].picture.truncate(40);
+    rows[3].image.clear();
+    rows[20].image.truncate(40);
     rows[41].noun_chunks[0][4] = 0.01;
     rows[41].noun_chunks.truncate(1);
     rows[41].ref_exps.clear();
     for number in [11, 37] {
-        rows[number].picture[IN_PIXELS] ^= 0xff;
+        rows[number].image[IN_PIXELS] ^= 0xff;
     }
     write_parquet(&dir.join("a.parquet"), &rows, 7);
     Arc::new(open(&[dir]).unwrap())
@@ -59,13 +59,13 @@ fn are_shares_of(batches: &[Batch], whole: &Batch) {
         assert_eq!(batch.skipped, whole.skipped);
         assert_eq!(batch.image_rows.total, whole.keys.len());
         assert_eq!(batch.image_rows.first, images.len() / (3 * 16 * 16));
-        images.extend_from_slice(&batch.images.pictures().unwrap().bytes);
+        images.extend_from_slice(&batch.images.pixels().unwrap().bytes);
         let crops = batch.box_images.iter();
-        boxes.extend(crops.flat_map(|b| b.pictures().unwrap().bytes.clone()));
+        boxes.extend(crops.flat_map(|b| b.pixels().unwrap().bytes.clone()));
     }
-    assert!(images == whole.images.pictures().unwrap().bytes);
+    assert!(images == whole.images.pixels().unwrap().bytes);
     let crops = whole.box_images.as_ref();
-    assert!(boxes == crops.map_or(&[][..], |b| &b.pictures().unwrap().bytes));
+    assert!(boxes == crops.map_or(&[][..], |b| &b.pixels().unwrap().bytes));
 }
 
 #[test]

@@ -42,13 +42,13 @@ fn emoji_captions_are_sliced_by_characters_and_cut_at_the_end() {
 }
 
 #[test]
-fn broken_pictures_and_captions_are_counted_with_an_example() {
+fn broken_images_and_captions_are_counted_with_an_example() {
     let dir = tempfile::tempdir().unwrap();
     let at = |name: &str| dir.path().join(name);
     let mut rows = rows(0..6);
-    rows[1].picture.truncate(30);
-    rows[2].picture = b"this is text".to_vec();
-    rows[3].picture.clear();
+    rows[1].image.truncate(30);
+    rows[2].image = b"this is text".to_vec();
+    rows[3].image.clear();
     rows[4].caption = "  ".into();
     write_parquet(&at("a.parquet"), &rows, 4);
     let mut members: Vec<_> = rows.iter().flat_map(raw_members).collect();
@@ -65,8 +65,8 @@ fn broken_pictures_and_captions_are_counted_with_an_example() {
     assert_eq!(
         counts,
         [
-            ("no picture", 2),
-            ("picture cannot be read", 4),
+            ("no image", 2),
+            ("image cannot be read", 4),
             ("no caption", 2),
             ("metadata cannot be read", 1)
         ]
@@ -121,7 +121,7 @@ fn a_tar_cut_anywhere_yields_its_whole_records_and_one_broken() {
         for (record, row) in sound.iter().zip(&rows) {
             let record = record.as_ref().unwrap();
             assert_eq!(record.key, row.key);
-            assert_eq!(record.picture.decode().unwrap().dimensions(), (96, 80));
+            assert_eq!(record.image.decode().unwrap().dimensions(), (96, 80));
             assert_eq!(record.boxes.len(), 3, "cut at {len}");
         }
         seen.insert(sound.len());

@@ -77,7 +77,7 @@ fn too_many_broken_records_stop_the_run_with_their_causes() {
     let path = dir.path().join("a.parquet");
     let mut rows = rows(0..300);
     for i in [20, 90, 160, 230] {
-        rows[i].picture = b"broken".to_vec();
+        rows[i].image = b"broken".to_vec();
     }
     write_parquet(&path, &rows, 100);
     let data: Arc<dyn Dataset> = Arc::new(open(&[&path]).unwrap());
@@ -105,7 +105,7 @@ fn too_many_broken_records_stop_the_run_with_their_causes() {
         message.contains("more than the 0.00 % of --max-broken"),
         "{message}"
     );
-    assert!(message.contains("picture cannot be read: "), "{message}");
+    assert!(message.contains("image cannot be read: "), "{message}");
     assert!(message.contains("a.parquet, record 000"), "{message}");
 }
 
@@ -114,7 +114,7 @@ fn few_broken_records_are_judged_at_the_end_of_the_epoch() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.parquet");
     let mut rows = rows(0..40);
-    rows[7].picture.clear();
+    rows[7].image.clear();
     write_parquet(&path, &rows, 10);
     let data: Arc<dyn Dataset> = Arc::new(open(&[&path]).unwrap());
     let spec = BatchSpec {

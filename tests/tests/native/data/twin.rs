@@ -22,7 +22,7 @@ fn large(number: usize) -> Row {
         (state >> 56) as u8
     });
     Row {
-        picture: noise.collect(),
+        image: noise.collect(),
         ..row(number)
     }
 }

@@ -30,9 +30,9 @@ fn logits_are_those_of_pytorch_at_even_and_odd_sizes() {
     let device = Device::flex();
     for norms in [Norms::Batch, Norms::Frozen] {
         let (encoder, classifier) = encoder(norms, &device);
-        for (size, pictures, known) in cases(&device) {
+        for (size, images, known) in cases(&device) {
             assert_eq!(known.len(), 2 * CLASSES);
-            let found = floats(classifier.forward(encoder.pooled(pictures)));
+            let found = floats(classifier.forward(encoder.pooled(images)));
             close(&format!("{norms:?}, {size} pixels"), &found, &known, 1e-5);
         }
     }
@@ -53,8 +53,8 @@ fn folded_norms_give_the_same_and_fit_the_folded_configuration() {
     let read = load(config.init_image(&device), &stored, |_| false).unwrap();
     assert!(stored.tensors.contains_key("visual._conv_stem.bias"));
     assert!(!stored.tensors.keys().any(|name| name.contains("_bn")));
-    for (size, pictures, known) in cases(&device) {
-        let found = floats(classifier.forward(read.pooled(pictures)));
+    for (size, images, known) in cases(&device) {
+        let found = floats(classifier.forward(read.pooled(images)));
         close(&format!("folded, {size} pixels"), &found, &known, 1e-5);
     }
 }
@@ -103,12 +103,12 @@ fn the_kernels_give_the_features_of_the_network() {
 fn the_parts_of_a_forward_pass_are_its_whole() {
     let device = Device::flex();
     let (encoder, _) = encoder(Norms::Frozen, &device);
-    let (_, pictures, _) = cases(&device).swap_remove(1);
-    let whole = floats(encoder.forward(pictures.clone()));
-    let parts = floats(encoder.project(encoder.pooled(pictures.clone())));
+    let (_, images, _) = cases(&device).swap_remove(1);
+    let whole = floats(encoder.forward(images.clone()));
+    let parts = floats(encoder.project(encoder.pooled(images.clone())));
     assert_eq!(whole, parts);
     // A photo alone has the feature that it has in a batch.
-    let alone = floats(encoder.forward(pictures.narrow(0, 1, 1)));
+    let alone = floats(encoder.forward(images.narrow(0, 1, 1)));
     close("alone", &alone, &whole[whole.len() / 2..], 1e-5);
 }
 

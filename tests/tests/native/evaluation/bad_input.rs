@@ -45,7 +45,7 @@ fn an_unknown_task_suite_or_prompt_set_names_those_that_exist() {
     let said = refused(&eval(&["--suite", "paper", "--data", "x"]));
     assert!(said.contains("papers"), "{said}");
     let bench = Bench::new();
-    bench.picture("d/a/1.jpg", 0);
+    bench.image("d/a/1.jpg", 0);
     let said = refused(&eval(&[
         "--task",
         "zero-shot",
@@ -66,11 +66,11 @@ fn a_space_without_factors_has_none_to_report() {
 }
 
 #[test]
-fn unreadable_pictures_are_counted_and_too_many_stop_the_run() {
+fn unreadable_images_are_counted_and_too_many_stop_the_run() {
     let bench = Bench::new();
-    bench.picture("d/house/1.jpg", 0);
-    bench.picture("d/house/2.jpg", 1);
-    bench.write("d/tree/1.jpg", "no picture");
+    bench.image("d/house/1.jpg", 0);
+    bench.image("d/house/2.jpg", 1);
+    bench.write("d/tree/1.jpg", "no image");
     let data = bench.text("d");
     let none = ["--task", "zero-shot", "--data", &data, "--max-broken", "0"];
     let said = refused(&eval(&none));
@@ -80,7 +80,7 @@ fn unreadable_pictures_are_counted_and_too_many_stop_the_run() {
     let found = crate::evaluation::support::record(&output);
     assert_eq!(found["left_out"]["broken"], serde_json::json!(1));
     assert_eq!(
-        found["ledger"]["missing"]["picture cannot be read"]["count"],
+        found["ledger"]["missing"]["image cannot be read"]["count"],
         serde_json::json!(1)
     );
 }
@@ -88,8 +88,8 @@ fn unreadable_pictures_are_counted_and_too_many_stop_the_run() {
 #[test]
 fn what_a_former_run_kept_is_judged_by_the_limit_of_this_one() {
     let bench = Bench::new();
-    bench.picture("d/house/1.jpg", 0);
-    bench.write("d/tree/1.jpg", "no picture");
+    bench.image("d/house/1.jpg", 0);
+    bench.write("d/tree/1.jpg", "no image");
     let (model, data, cache) = (model(), bench.text("d"), bench.text("cache"));
     let args = [
         "eval",
@@ -109,7 +109,7 @@ fn what_a_former_run_kept_is_judged_by_the_limit_of_this_one() {
 }
 
 #[test]
-fn a_benchmark_without_one_usable_picture_has_no_numbers() {
+fn a_benchmark_without_one_usable_image_has_no_numbers() {
     let bench = Bench::new();
     bench.write(
         "captions.json",
@@ -127,7 +127,7 @@ fn a_benchmark_without_one_usable_picture_has_no_numbers() {
 #[test]
 fn what_a_task_needs_is_said_of_data_and_not_of_options() {
     let bench = Bench::new();
-    bench.picture("d/house/1.jpg", 0);
+    bench.image("d/house/1.jpg", 0);
     let data = bench.text("d");
     let said = |more: &[&str]| {
         refused(&eval(

@@ -72,15 +72,15 @@ fn hyperlex_ranks_pairs_by_the_angle_at_the_general_word() {
 }
 
 #[test]
-fn hierarcaps_matches_pictures_by_number_and_counts_the_others() {
+fn hierarcaps_matches_images_by_number_and_counts_the_others() {
     let bench = Bench::new();
     let csv = "id,captions,image_url\n\
         0,building => house => red house => a red house with a tree,http://x/COCO_val2014_000000000007.jpg\n\
         1,plant => tree => green tree => a green tree in a field,http://x/COCO_val2014_000000000008.jpg\n\
         2,plant => tree => a tree => a tree,http://x/COCO_val2014_000000000009.jpg\n";
     bench.write("hierarcaps/hierarcaps_test.csv", csv);
-    bench.picture("hierarcaps/pictures/COCO_val2014_000000000007.jpg", 0);
-    bench.picture("hierarcaps/pictures/COCO_val2014_000000000008.jpg", 1);
+    bench.image("hierarcaps/images/COCO_val2014_000000000007.jpg", 0);
+    bench.image("hierarcaps/images/COCO_val2014_000000000008.jpg", 1);
     let data = bench.text("hierarcaps");
     let found = record(&eval(&["--task", "hierarcaps", "--data", &data]));
     assert_eq!((&found["n"], &found["classes"]), (&json!(2), &json!(12)));
@@ -165,7 +165,7 @@ fn hierarcaps_matches_pictures_by_number_and_counts_the_others() {
 #[test]
 fn sugarcrepe_asks_strictly_and_weighs_by_questions() {
     let bench = Bench::new();
-    let question = |picture: &str, a: &str, b: &str| json!({"filename": picture, "caption": a, "negative_caption": b});
+    let question = |image: &str, a: &str, b: &str| json!({"filename": image, "caption": a, "negative_caption": b});
     // With two equal texts, no answer counts as right.
     bench.write(
         "sc/swap_obj.json",
@@ -174,7 +174,7 @@ fn sugarcrepe_asks_strictly_and_weighs_by_questions() {
     let other = json!({"0": question("1.jpg", "a house", "a fish in water"),
         "1": question("1.jpg", "a fish in water", "a house"), "2": question("gone.jpg", "x", "y")});
     bench.write("sc/add_obj.json", other.to_string());
-    bench.picture("sc/val2017/1.jpg", 0);
+    bench.image("sc/val2017/1.jpg", 0);
     let found = record(&eval(&[
         "--task",
         "sugar-crepe",
@@ -205,7 +205,7 @@ fn vl_checklist_is_read_through_its_corpus_files() {
     let list = json!([["1.jpg", {"POS": ["a house"], "NEG": ["a fish in water"]}],
         ["1.jpg", {"POS": ["a fish in water"], "NEG": ["a house"]}]]);
     bench.write("vl/lists/center.json", list.to_string());
-    bench.picture("vl/vg/1.jpg", 0);
+    bench.image("vl/vg/1.jpg", 0);
     let data = bench.text("vl");
     let found = record(&eval(&["--task", "vl-checklist", "--data", &data]));
     for name in ["center", "location", "object"] {
@@ -229,10 +229,10 @@ fn breeds_reports_both_signs() {
         json!({"house": ["red house", "green house"], "plant": ["tree"]}).to_string(),
     );
     for (look, name) in (0..).zip(["red_house", "green_house", "tree"]) {
-        bench.picture(&format!("breeds/living17/{name}/1.jpg"), look);
-        bench.picture(&format!("breeds/living17/{name}/2.jpg"), look + 3);
+        bench.image(&format!("breeds/living17/{name}/1.jpg"), look);
+        bench.image(&format!("breeds/living17/{name}/2.jpg"), look + 3);
     }
-    bench.picture("breeds/living17/submarine/1.jpg", 2);
+    bench.image("breeds/living17/submarine/1.jpg", 2);
     let data = bench.text("breeds");
     let found = record(&eval(&[
         "--task",
@@ -247,7 +247,7 @@ fn breeds_reports_both_signs() {
     // Five labels make ten pairs; one folder belongs to no subclass.
     assert_eq!((&found["n"], &found["classes"]), (&json!(6), &json!(10)));
     assert_eq!(
-        found["ledger"]["missing"]["picture of no subclass of the list"]["count"],
+        found["ledger"]["missing"]["image of no subclass of the list"]["count"],
         json!(1)
     );
     for k in [1, 5] {
@@ -282,8 +282,8 @@ fn scenes_and_their_objects_are_retrieved_both_ways() {
             &format!("{folder}/class-descriptions-boxable.csv"),
             "/m/1,House\n/m/2,Tree\n/m/3,Sun\n",
         );
-        bench.picture(&format!("{folder}/p.jpg"), 0);
-        bench.picture(&format!("{folder}/q.jpg"), 1);
+        bench.image(&format!("{folder}/p.jpg"), 0);
+        bench.image(&format!("{folder}/q.jpg"), 1);
     }
     let (a, b) = (bench.text("a"), bench.text("b"));
     let found = record(&eval(&["--task", "parts", "--data", &a, "--top", "2,4"]));
@@ -387,8 +387,8 @@ fn typed_words_are_placed_at_the_nearest_node() {
 fn the_suite_runs_what_is_there_and_says_how_to_get_the_rest() {
     let bench = Bench::new();
     bench.write("hyperlex/hyperlex-all.txt", HYPERLEX);
-    bench.picture("food101/apple_pie/1.jpg", 0);
-    bench.picture("food101/fish/1.jpg", 1);
+    bench.image("food101/apple_pie/1.jpg", 0);
+    bench.image("food101/fish/1.jpg", 1);
     let output = eval(&["--suite", "papers", "--data", &bench.text("")]);
     let found = records(&output);
     let names: Vec<_> = found

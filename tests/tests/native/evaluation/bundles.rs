@@ -34,8 +34,8 @@ fn bundle(bench: &Bench, checkpoint: &str, dtype: &str) -> PathBuf {
     let two = taxonomy("r\tthing\t\t0\na\tred house\tr\t1\nb\ttree\tr\t1\n");
     bench.write("two.tsv", two);
     for (look, label) in (0..).zip(["a", "b"]) {
-        bench.picture(&format!("probe/{label}/1.jpg"), look);
-        bench.picture(&format!("probe/{label}/2.jpg"), look + 3);
+        bench.image(&format!("probe/{label}/1.jpg"), look);
+        bench.image(&format!("probe/{label}/2.jpg"), look + 3);
     }
     let out = bench.path(&format!("bundle-{dtype}"));
     let done = trainer(&[
@@ -69,7 +69,7 @@ fn scenes(bench: &Bench) -> String {
         "categories": [{"id": 1, "name": "dog"}, {"id": 2, "name": "train"}],
     });
     bench.write("scenes/instances_val2017.json", index.to_string());
-    bench.picture("scenes/1.jpg", 0);
+    bench.image("scenes/1.jpg", 0);
     bench.text("scenes")
 }
 

@@ -8,10 +8,10 @@ use crate::evaluation::support::{Bench, eval, record, refused};
 /// Writes two classes with a hidden file, a cache of thumbnails, a text and a photo without an extension.
 fn folders(bench: &Bench) -> String {
     for look in 0..3 {
-        bench.picture(&format!("photos/goldfish/{look}.jpg"), look);
-        bench.picture(&format!("photos/bull_frog/{look}.jfif"), look + 3);
+        bench.image(&format!("photos/goldfish/{look}.jpg"), look);
+        bench.image(&format!("photos/bull_frog/{look}.jfif"), look + 3);
     }
-    bench.picture("photos/bull_frog/photo", 5);
+    bench.image("photos/bull_frog/photo", 5);
     bench.write("photos/goldfish/._0.jpg", "x");
     bench.write("photos/goldfish/notes.txt", "by the pond");
     bench.write("photos/.thumbnails/0.jpg", "x");
@@ -68,8 +68,8 @@ fn a_label_that_no_node_has_is_a_class_of_its_own_and_an_unknown_id_is_refused()
         "{found}"
     );
 
-    bench.picture("ids/n99999999/0.jpg", 0);
-    bench.picture("ids/n99999998/0.jpg", 1);
+    bench.image("ids/n99999999/0.jpg", 0);
+    bench.image("ids/n99999998/0.jpg", 1);
     let said = refused(&eval(&[
         "--task",
         "zero-shot",

@@ -107,7 +107,7 @@ fn the_toy_of_hierarcaps_has_its_published_and_all_other_values() {
     let chains = Chains {
         texts: &texts,
         points: &text_points,
-        of_picture: &[vec![0, 1], vec![2], vec![3]],
+        of_image: &[vec![0, 1], vec![2], vec![3]],
     };
     // notation 9.4.
     let walk = |steps| Walk {
@@ -152,14 +152,14 @@ fn walks_in_hyperbolic_spaces_are_those_of_plain_loops() {
         .map(|(i, row)| row.iter().map(|v| v * scale[i % 4]).collect())
         .collect();
     let (text_points, images) = (points(&rows), points(&cloud(1, 12, 6, false)));
-    let mut of_picture = vec![Vec::new(); 12];
+    let mut of_image = vec![Vec::new(); 12];
     for chain in 0..15 {
-        of_picture[chain % 12].push(chain);
+        of_image[chain % 12].push(chain);
     }
     let chains = Chains {
         texts: &texts,
         points: &text_points,
-        of_picture: &of_picture,
+        of_image: &of_image,
     };
     let product = Space::Product {
         curvatures: vec![0.5, 2.0],

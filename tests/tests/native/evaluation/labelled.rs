@@ -10,7 +10,7 @@ fn folders(names: [&str; 3]) -> Bench {
     let bench = Bench::new();
     for (look, name) in (0..).zip(names) {
         for copy in 0..2 {
-            bench.picture(&format!("data/{name}/{copy}.jpg"), look + 3 * copy);
+            bench.image(&format!("data/{name}/{copy}.jpg"), look + 3 * copy);
         }
     }
     bench
@@ -40,7 +40,7 @@ fn names_of_folders_are_classes_where_no_taxonomy_knows_them() {
 }
 
 #[test]
-fn classes_that_no_picture_has_are_said_and_chosen_from() {
+fn classes_that_no_image_has_are_said_and_chosen_from() {
     let bench = folders(["a", "b", "c"]);
     bench.write(
         "names.tsv",
@@ -58,10 +58,10 @@ fn classes_that_no_picture_has_are_said_and_chosen_from() {
     let found = record(&eval(&args));
     assert_eq!(found["classes"], json!(4));
     assert_eq!(
-        found["ledger"]["odd"]["class that no picture has"]["example"],
+        found["ledger"]["odd"]["class that no image has"]["example"],
         json!("d")
     );
-    // A class that the file lacks: its pictures are left out and counted.
+    // A class that the file lacks: its images are left out and counted.
     bench.write("names.tsv", "a\tred house\nb\tgreen house\n");
     let found = record(&eval(&args));
     assert_eq!(

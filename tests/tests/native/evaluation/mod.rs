@@ -5,7 +5,7 @@ mod benchmarks;
 mod bundles;
 mod folders;
 mod golden;
+mod images_and_captions;
 mod labelled;
-mod pictures_and_captions;
 mod published;
 mod support;

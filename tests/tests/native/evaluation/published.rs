@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 use crate::evaluation::support::{Bench, eval, record, records, refused};
 
 #[test]
-fn a_published_list_says_which_pictures_are_judged_and_what_the_benchmark_has_more() {
+fn a_published_list_says_which_images_are_judged_and_what_the_benchmark_has_more() {
     let bench = Bench::new();
     bench.write("food/meta/test.txt", "apple_pie/1\nfish/2\nfish/3\n");
     bench.write("food/meta/train.txt", "fish/4\n");
-    bench.picture("food/images/apple_pie/1.jpg", 0);
-    bench.picture("food/images/fish/2.jpg", 1);
-    bench.picture("food/images/fish/4.jpg", 2);
+    bench.image("food/images/apple_pie/1.jpg", 0);
+    bench.image("food/images/fish/2.jpg", 1);
+    bench.image("food/images/fish/4.jpg", 2);
     let data = bench.text("food");
     let run = |more: &[&str]| {
         let args = [
@@ -32,11 +32,11 @@ fn a_published_list_says_which_pictures_are_judged_and_what_the_benchmark_has_mo
         (&found["ledger"]["expected"], &found["ledger"]["found"]),
         (&json!(3), &json!(2))
     );
-    assert_eq!(found["ledger"]["missing"]["no picture"]["count"], json!(1));
+    assert_eq!(found["ledger"]["missing"]["no image"]["count"], json!(1));
     // Compared with the benchmark of that name, nearly everything is missing.
     let named = run(&["--dataset-name", "food101"]);
     assert_eq!(named["ledger"]["expected"], json!(25_250));
-    let absent = &named["ledger"]["missing"]["picture of the benchmark that is not there"];
+    let absent = &named["ledger"]["missing"]["image of the benchmark that is not there"];
     assert_eq!(absent["count"], json!(25_247));
     let classes = &named["ledger"]["odd"]["other number of classes than the benchmark has"];
     assert_eq!(classes["example"], json!("2 of 101"));
@@ -52,8 +52,8 @@ fn what_is_kept_of_one_split_is_not_taken_for_another() {
     let bench = Bench::new();
     bench.write("cub/images.txt", "1 001.House/a.jpg\n2 002.Wren/b.jpg\n");
     bench.write("cub/train_test_split.txt", "1 0\n2 1\n");
-    bench.picture("cub/images/001.House/a.jpg", 0);
-    bench.picture("cub/images/002.Wren/b.jpg", 1);
+    bench.image("cub/images/001.House/a.jpg", 0);
+    bench.image("cub/images/002.Wren/b.jpg", 1);
     let (model, data, cache) = (
         crate::evaluation::support::model(),
         bench.text("cub"),
@@ -79,7 +79,7 @@ fn what_is_kept_of_one_split_is_not_taken_for_another() {
 fn a_subset_that_cannot_be_told_is_said_not_to_be_one() {
     let bench = Bench::new();
     for (look, name) in (0..).zip(["Forest", "River"]) {
-        bench.picture(&format!("eurosat/{name}/{name}_1.jpg"), look);
+        bench.image(&format!("eurosat/{name}/{name}_1.jpg"), look);
     }
     let data = bench.text("eurosat");
     let args = [
@@ -100,7 +100,7 @@ fn a_subset_that_cannot_be_told_is_said_not_to_be_one() {
 fn metadata_of_bioclip_and_of_rcme_give_lineages_and_a_plain_csv_classes() {
     let bench = Bench::new();
     for (look, name) in (0..).zip(["1", "2", "3"]) {
-        bench.picture(&format!("rare/images/{name}.jpg"), look);
+        bench.image(&format!("rare/images/{name}.jpg"), look);
     }
     bench.write(
         "rare/metadata.csv",
@@ -123,10 +123,7 @@ fn metadata_of_bioclip_and_of_rcme_give_lineages_and_a_plain_csv_classes() {
     let found = records(&eval(&[&args[..], &["--data", &rare]].concat()));
     assert_eq!(found.len(), 3);
     assert_eq!(found[0]["n"], json!(3));
-    assert_eq!(
-        found[0]["ledger"]["missing"]["no picture"]["count"],
-        json!(1)
-    );
+    assert_eq!(found[0]["ledger"]["missing"]["no image"]["count"], json!(1));
     // Two kingdoms, two phyla, then three of each.
     assert_eq!(found[0]["classes"], json!(2 + 2 + 5 * 3));
     let chain = |names: [&str; 7]| {
@@ -188,7 +185,7 @@ fn coco(bench: &Bench, boxes: &[(&str, u32)]) -> String {
         "categories": categories,
     });
     bench.write("coco/annotations/instances_val2017.json", index.to_string());
-    bench.picture("coco/val2017/000000000001.jpg", 0);
+    bench.image("coco/val2017/000000000001.jpg", 0);
     bench.text("coco")
 }
 
@@ -229,7 +226,7 @@ fn novel_categories_of_coco_are_judged_apart_and_others_left_out() {
 }
 
 #[test]
-fn boxes_of_a_picture_that_is_not_there_are_never_passed_over() {
+fn boxes_of_an_image_that_is_not_there_are_never_passed_over() {
     let bench = Bench::new();
     let data = coco(&bench, &[("dog", 0), ("cat", 20)]);
     let file = "coco/annotations/instances_val2017.json";

@@ -37,16 +37,16 @@ impl Bench {
     }
 
     /// Writes an image in one of six colourings that a model can tell apart.
-    pub fn picture(&self, name: &str, look: u32) {
-        let mut picture = photos::landscape(80 + 7 * look, 70);
-        for pixel in picture.pixels_mut() {
+    pub fn image(&self, name: &str, look: u32) {
+        let mut image = photos::landscape(80 + 7 * look, 70);
+        for pixel in image.pixels_mut() {
             let turn = (look % 3) as usize;
             pixel.0.rotate_left(turn);
             if look >= 3 {
                 pixel.0 = pixel.0.map(|v| 255 - v);
             }
         }
-        self.write(name, photos::jpeg(&picture, 1));
+        self.write(name, photos::jpeg(&image, 1));
     }
 }
 

@@ -14,12 +14,12 @@ fn probe(folder: &Path) {
     for label in ["a", "b"] {
         std::fs::create_dir_all(folder.join("probe").join(label)).unwrap();
         for i in 0..4 {
-            let mut picture = photos::landscape(60 + 5 * i, 60);
+            let mut image = photos::landscape(60 + 5 * i, 60);
             if label == "b" {
-                picture.pixels_mut().for_each(|p| p.0.rotate_left(1));
+                image.pixels_mut().for_each(|p| p.0.rotate_left(1));
             }
             let name = format!("probe/{label}/{i}.jpg");
-            std::fs::write(folder.join(name), photos::jpeg(&picture, 1)).unwrap();
+            std::fs::write(folder.join(name), photos::jpeg(&image, 1)).unwrap();
         }
     }
 }
@@ -60,7 +60,7 @@ fn imported_models_pass_or_are_refused_by_their_own_probe() {
         let passed = export("bundle", "100");
         assert_eq!(passed.code, Some(0), "{name}: {}", passed.said);
         let told: Value = serde_json::from_str(&passed.out).unwrap();
-        assert_eq!(told["pictures"], 8, "{told}");
+        assert_eq!(told["images"], 8, "{told}");
         let cosine = told["gate"]["cosine_mean"]["bundle"].as_f64().unwrap();
         assert!(cosine > 0.98, "{name}: {told}");
         let manifest = std::fs::read(folder.path().join("bundle/manifest.json")).unwrap();

@@ -16,7 +16,7 @@ const TOLERANCE: f64 = 2e-5;
 #[derive(Deserialize)]
 struct Expected {
     /// Bytes, row by row, channels last.
-    pictures: Vec<Vec<u8>>,
+    images: Vec<Vec<u8>>,
     ids: Vec<Vec<u32>>,
     image_hidden: Vec<Vec<f64>>,
     image: Vec<Vec<f64>>,
@@ -29,8 +29,8 @@ fn expected(name: &str) -> Expected {
     serde_json::from_slice(&text).unwrap()
 }
 
-/// Returns pictures as `[n, 3, side, side]` in `[0, 1]`.
-fn pictures(rows: &[Vec<u8>], side: usize, device: &Device) -> Tensor<4> {
+/// Returns images as `[n, 3, side, side]` in `[0, 1]`.
+fn images(rows: &[Vec<u8>], side: usize, device: &Device) -> Tensor<4> {
     let mut planes = Vec::new();
     for row in rows {
         for channel in 0..3 {
@@ -80,7 +80,7 @@ fn check(name: &str, model: &Model, device: &Device) {
     let known = expected(name);
     let encoder = &model.encoder;
     let side = model.card.config.vision.image_size;
-    let planes = pictures(&known.pictures, side, device);
+    let planes = images(&known.images, side, device);
     let text = tokens(&known.ids, device);
     let (mean, std) = (&encoder.image.pixel_mean, &encoder.image.pixel_std);
     let normal = (planes.clone() - mean.val().unsqueeze()) / std.val().unsqueeze();
@@ -97,7 +97,7 @@ fn check(name: &str, model: &Model, device: &Device) {
         &known.text_hidden,
     );
     let image = values(encoder.embed_image(planes));
-    near(&format!("{name}, pictures"), &image, &known.image);
+    near(&format!("{name}, images"), &image, &known.image);
     let text = values(encoder.embed_text(&text));
     near(&format!("{name}, texts"), &text, &known.text);
     let width = model.card.config.d_embed;

@@ -88,8 +88,8 @@ fn what_goes_back_in_its_own_layout_is_what_came() {
         let readme = std::fs::read_to_string(out.join("README.md")).unwrap();
         assert!(readme.starts_with("---\nlibrary_name: "), "{readme}");
         assert!(readme.contains("](preview.png)"), "{readme}");
-        let picture = std::fs::read(out.join("preview.png")).unwrap();
-        assert!(picture.starts_with(b"\x89PNG"), "{source}");
+        let image = std::fs::read(out.join("preview.png")).unwrap();
+        assert!(image.starts_with(b"\x89PNG"), "{source}");
     }
 }
 

@@ -169,7 +169,7 @@ pub fn open_clip(config: &Value, by: &str) -> anyhow::Result<Pixels> {
     let default = || "default of open_clip's preprocess_cfg".to_owned();
     let of = |key: &str| config.get(key).filter(|v| !v.is_null());
     let key_of = |key: &str| format!("{by}, {key}");
-    // torchvision's transforms of Pillow's pictures.
+    // torchvision's transforms of Pillow's images.
     let resampling = match of("interpolation") {
         None => stated(Resampling::PillowBicubic, default()),
         Some(value) => {

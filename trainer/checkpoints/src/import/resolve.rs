@@ -111,14 +111,14 @@ fn preprocess(
 }
 
 /// Chooses the arithmetic of resizing and where a centre crop begins. Where nothing names them, they
-/// are those of torchvision's transforms of Pillow's pictures, with which CLIP was published.
+/// are those of torchvision's transforms of Pillow's images, with which CLIP was published.
 fn arithmetic(
     choices: &mut Choices,
     flags: &Flags,
     of_source: &Pixels,
     by_flag: &Pixels,
 ) -> (Resampling, CropOffset) {
-    let default = "default, torchvision's transforms of Pillow's pictures";
+    let default = "default, torchvision's transforms of Pillow's images";
     let named = flags.image_resampling.map(ResamplingName::value);
     let named = named.or(by_flag.resampling.as_ref().map(|r| r.value));
     let source = of_source.resampling.clone();

@@ -62,7 +62,7 @@ pub(super) fn named_preprocessing(flags: &Flags) -> anyhow::Result<Pixels> {
         mean: stated(mean, "--preprocess"),
         std: stated(std, "--preprocess"),
         resize: stated(ResizeMode::CentreCrop, "--preprocess"),
-        // torchvision's transforms of Pillow's pictures, in both recipes.
+        // torchvision's transforms of Pillow's images, in both recipes.
         resampling: stated(Resampling::PillowBicubic, "--preprocess"),
         ..Pixels::default()
     })

@@ -8,9 +8,9 @@ use crate::model_file::ModelCard;
 /// Name of the card in the folder of a model.
 pub const CARD: &str = "README.md";
 
-/// Returns the picture of a card, of the file beside it; empty without one.
+/// Returns the image of a card, of the file beside it; empty without one.
 #[must_use]
-pub fn picture(file: Option<&str>) -> String {
+pub fn image(file: Option<&str>) -> String {
     file.map_or_else(String::new, |file| {
         format!("![The concepts that the model knows, by their place in its space]({file})\n\n")
     })
@@ -38,7 +38,7 @@ pub(super) fn write(
          | embedding | {embed} numbers, {lift:?} |\n\
          | parameters | {parameters} |\n\
          | training steps with Espalier | {step} |\n",
-        preview = picture(preview),
+        preview = image(preview),
         method = card.method,
         title = layout.title(),
         size = v.image_size,

@@ -39,7 +39,7 @@ pub enum ExportFormat {
     Meru,
 }
 
-/// Writes a checkpoint for other programs; returns the names of the files. `draw` puts a picture of the
+/// Writes a checkpoint for other programs; returns the names of the files. `draw` puts an image of the
 /// model into the folder and returns its name, if it can be drawn.
 ///
 /// # Errors

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use espalier_core::input::TokenBatch;
 
 use crate::batches::anchors::Anchors;
-use crate::batches::image_batch::{ImageBatch, Pictures};
+use crate::batches::image_batch::{ImageBatch, Pixels};
 use crate::batches::text_batch::{LabelBatch, NounBatch};
 use crate::records::fault::BrokenCounts;
 use crate::records::lanes::Positions;
@@ -26,7 +26,7 @@ pub struct Chains {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scenes {
     /// Crops of the boxes.
-    pub boxes: Pictures,
+    pub boxes: Pixels,
     /// Pairs to train on: row of the whole, number of the box.
     pub pairs: Vec<(usize, usize)>,
     /// All known relations, including the pairs and each box with itself.

@@ -9,7 +9,7 @@ use crate::batches::feature_rows::Features;
 /// Stored as bytes because several batches are queued at a time: in f32 a batch of 768 pairs of 224
 /// px would take 925 MB instead of 231.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Pictures {
+pub struct Pixels {
     /// Number of images.
     pub count: usize,
     /// Side in pixels.
@@ -18,15 +18,15 @@ pub struct Pictures {
     pub bytes: Vec<u8>,
 }
 
-impl Pictures {
+impl Pixels {
     /// Packs images of `size` x `size`.
     #[must_use]
-    pub fn pack(size: u32, pictures: &[&RgbImage]) -> Self {
-        let count = pictures.len();
+    pub fn pack(size: u32, images: &[&RgbImage]) -> Self {
+        let count = images.len();
         let mut bytes = Vec::with_capacity(count * 3 * (size as usize).pow(2));
-        for picture in pictures {
+        for image in images {
             for channel in 0..3 {
-                bytes.extend(picture.as_raw().iter().skip(channel).step_by(3));
+                bytes.extend(image.as_raw().iter().skip(channel).step_by(3));
             }
         }
         Self {
@@ -63,7 +63,7 @@ impl Pictures {
 #[derive(Clone, Debug, PartialEq)]
 pub enum ImageBatch {
     /// Images.
-    Pictures(Pictures),
+    Pixels(Pixels),
     /// Pooled features.
     Features(Features),
 }
@@ -73,16 +73,16 @@ impl ImageBatch {
     #[must_use]
     pub fn count(&self) -> usize {
         match self {
-            Self::Pictures(pictures) => pictures.count,
+            Self::Pixels(images) => images.count,
             Self::Features(features) => features.count,
         }
     }
 
-    /// Returns the images; `None` if the batch holds features.
+    /// Returns the pixels; `None` if the batch holds features.
     #[must_use]
-    pub fn pictures(&self) -> Option<&Pictures> {
+    pub fn pixels(&self) -> Option<&Pixels> {
         match self {
-            Self::Pictures(pictures) => Some(pictures),
+            Self::Pixels(images) => Some(images),
             Self::Features(_) => None,
         }
     }
@@ -91,7 +91,7 @@ impl ImageBatch {
     #[must_use]
     pub fn features(&self) -> Option<&Features> {
         match self {
-            Self::Pictures(_) => None,
+            Self::Pixels(_) => None,
             Self::Features(features) => Some(features),
         }
     }
@@ -106,18 +106,15 @@ mod tests {
 
     #[test]
     fn packed_images_have_the_planes_of_core() {
-        let picture = |shift: u8| {
+        let image = |shift: u8| {
             RgbImage::from_fn(3, 3, |x, y| {
                 Rgb([x as u8 * 90, y as u8 * 70 + shift, 255 - shift])
             })
         };
-        let pictures = [picture(0), picture(9)];
-        let packed = Pictures::pack(3, &pictures.each_ref());
+        let images = [image(0), image(9)];
+        let packed = Pixels::pack(3, &images.each_ref());
         assert_eq!((packed.count, packed.size, packed.bytes.len()), (2, 3, 54));
-        assert_eq!(
-            packed.to_planes(),
-            espalier_core::input::to_planes(&pictures)
-        );
-        assert!(packed.images().eq(pictures));
+        assert_eq!(packed.to_planes(), espalier_core::input::to_planes(&images));
+        assert!(packed.images().eq(images));
     }
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::batches::batch::{Batch, Chains, ImageRows};
 use crate::batches::batch_spec::BatchSpec;
-use crate::batches::image_batch::{ImageBatch, Pictures};
+use crate::batches::image_batch::{ImageBatch, Pixels};
 use crate::records::fault::BrokenCounts;
 use crate::records::lanes::Positions;
 
@@ -23,7 +23,7 @@ pub struct LaneBatch {
 /// The rows of a lane without their images.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outline {
-    pictures: usize,
+    images: usize,
     captions: TokenBatch,
     phrases: Option<TokenBatch>,
     /// Texts of a chain, and the tokens of all.
@@ -41,7 +41,7 @@ impl Outline {
     pub fn of(batch: &Batch) -> Self {
         let chains = batch.chains.as_ref();
         Self {
-            pictures: batch.image_rows.total,
+            images: batch.image_rows.total,
             captions: batch.captions.clone(),
             phrases: batch.phrases.clone(),
             chains: chains.map(|chains| (chains.tiers, chains.texts.clone())),
@@ -56,12 +56,12 @@ impl Outline {
     /// Returns the rows with no image of this process, for images of side `size`.
     #[must_use]
     pub fn into_batch(self, size: u32) -> Batch {
-        let none = || ImageBatch::Pictures(Pictures::pack(size, &[]));
+        let none = || ImageBatch::Pixels(Pixels::pack(size, &[]));
         Batch {
             images: none(),
             image_rows: ImageRows {
                 first: 0,
-                total: self.pictures,
+                total: self.images,
             },
             box_images: self.phrases.as_ref().map(|_| none()),
             captions: self.captions,
@@ -126,7 +126,7 @@ pub fn joined(lanes: Vec<Batch>, spec: &BatchSpec) -> Option<Batch> {
 /// Appends images or features of the same size.
 fn append(all: &mut ImageBatch, more: ImageBatch) {
     match (all, more) {
-        (ImageBatch::Pictures(all), ImageBatch::Pictures(more)) => {
+        (ImageBatch::Pixels(all), ImageBatch::Pixels(more)) => {
             all.count += more.count;
             all.bytes.extend(more.bytes);
         }
@@ -187,7 +187,7 @@ mod tests {
 
     fn lane(tiers: usize, texts: TokenBatch, index: u64) -> Batch {
         let outline = Outline {
-            pictures: 0,
+            images: 0,
             captions: tokens(50, &[1]),
             phrases: None,
             chains: Some((tiers, texts)),
@@ -229,16 +229,16 @@ mod tests {
 
     #[test]
     fn images_follow_each_other_and_their_rows_are_counted() {
-        let pictures = |value: u8, count: usize| {
-            ImageBatch::Pictures(Pictures {
+        let images = |value: u8, count: usize| {
+            ImageBatch::Pixels(Pixels {
                 bytes: vec![value; 12 * count],
                 count,
                 size: 2,
             })
         };
-        let mut all = pictures(1, 2);
-        append(&mut all, pictures(2, 3));
-        let ImageBatch::Pictures(all) = all else {
+        let mut all = images(1, 2);
+        append(&mut all, images(2, 3));
+        let ImageBatch::Pixels(all) = all else {
             unreachable!()
         };
         assert_eq!((all.count, all.bytes.len()), (5, 60));

@@ -9,7 +9,7 @@ use espalier_io::disk::gzip::Unpacked;
 use espalier_io::disk::read;
 
 use crate::formats::captioned::Captioned;
-use crate::formats::picture_index::{PictureIndex, last_number};
+use crate::formats::image_index::{ImageIndex, last_number};
 use crate::records::caption_chains;
 use crate::records::coverage::Coverage;
 use crate::records::error::{DataError, Result};
@@ -25,11 +25,11 @@ pub const EXPECTED: &str = "hierarcaps_test.csv with the columns captions (texts
 pub struct HierarcapsTest {
     /// Texts of each row, general to specific, all of one length.
     pub chains: Vec<Vec<String>>,
-    /// Image of each row, an index into [`HierarcapsTest::pictures`]; `None` if the image is
+    /// Image of each row, an index into [`HierarcapsTest::images`]; `None` if the image is
     /// missing.
-    pub picture_of: Vec<Option<usize>>,
+    pub image_of: Vec<Option<usize>>,
     /// Available image files, without duplicates.
-    pub pictures: Vec<PathBuf>,
+    pub images: Vec<PathBuf>,
     /// Counts of available and missing items; items are rows with their images.
     pub coverage: Coverage,
     /// The same counts for the texts alone.
@@ -86,7 +86,7 @@ impl HierarcapsTest {
         if !root.is_dir() {
             return Err(DataError::NoSuchPath { path: root.into() });
         }
-        let pictures = PictureIndex::of(&[root.to_owned()])?;
+        let images = ImageIndex::of(&[root.to_owned()])?;
         let mut rows = reader(&file)?;
         let unreadable = |e: csv::Error| DataError::layout(&file, EXPECTED, e.to_string());
         let header = rows.headers().map_err(unreadable)?.clone();
@@ -100,14 +100,14 @@ impl HierarcapsTest {
             ));
         };
         let mut data = Self::default();
-        let mut picture_index: BTreeMap<PathBuf, usize> = BTreeMap::new();
+        let mut image_index: BTreeMap<PathBuf, usize> = BTreeMap::new();
         for (row, record) in (1_u64..).zip(rows.records()) {
             let name = format!("row {row}");
             match record {
                 Ok(record) => {
                     let texts = record.get(captions).unwrap_or_default();
                     let url = record.get(url).unwrap_or_default();
-                    data.add_row(&name, texts, url, &pictures, &mut picture_index);
+                    data.add_row(&name, texts, url, &images, &mut image_index);
                 }
                 Err(e) if e.is_io_error() => {
                     data.miss("file ends early", &name);
@@ -148,8 +148,8 @@ impl HierarcapsTest {
         name: &str,
         texts: &str,
         url: &str,
-        pictures: &PictureIndex,
-        picture_index: &mut BTreeMap<PathBuf, usize>,
+        images: &ImageIndex,
+        image_index: &mut BTreeMap<PathBuf, usize>,
     ) {
         let chain: Vec<String> = texts.split("=>").map(|t| t.trim().to_owned()).collect();
         let tiers = self.chains.first().map_or(chain.len(), Vec::len);
@@ -165,33 +165,33 @@ impl HierarcapsTest {
         // The last run of digits in the last segment of the URL.
         let file = url.rsplit('/').next().unwrap_or_default();
         let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
-        let picture = last_number(stem).and_then(|n| pictures.with_number(n));
-        self.count(picture.is_some(), url);
-        let index = picture.map(|path| {
-            *picture_index.entry(path.to_owned()).or_insert_with(|| {
-                self.pictures.push(path.to_owned());
-                self.pictures.len() - 1
+        let image = last_number(stem).and_then(|n| images.with_number(n));
+        self.count(image.is_some(), url);
+        let index = image.map(|path| {
+            *image_index.entry(path.to_owned()).or_insert_with(|| {
+                self.images.push(path.to_owned());
+                self.images.len() - 1
             })
         });
-        self.picture_of.push(index);
+        self.image_of.push(index);
         self.chains.push(chain);
     }
 
     /// Adds the chain of an image that no other chain has.
-    fn add_chain(&mut self, chain: Vec<String>, picture: Option<PathBuf>, name: &str) {
+    fn add_chain(&mut self, chain: Vec<String>, image: Option<PathBuf>, name: &str) {
         self.rows.usable(1);
-        self.count(picture.is_some(), name);
-        self.picture_of.push(picture.map(|path| {
-            self.pictures.push(path);
-            self.pictures.len() - 1
+        self.count(image.is_some(), name);
+        self.image_of.push(image.map(|path| {
+            self.images.push(path);
+            self.images.len() - 1
         }));
         self.chains.push(chain);
     }
 
-    fn count(&mut self, has_picture: bool, name: &str) {
-        match has_picture {
+    fn count(&mut self, has_image: bool, name: &str) {
+        match has_image {
             true => self.coverage.usable(1),
-            false => self.coverage.miss("picture not there", name),
+            false => self.coverage.miss("image not there", name),
         }
     }
 }
@@ -215,12 +215,12 @@ mod tests {
         let data = HierarcapsTest::open(dir.path(), None).unwrap();
         assert_eq!(data.chains.len(), 3);
         assert_eq!(data.chains[0][3], "a dog, asleep");
-        assert_eq!(data.picture_of, [Some(0), None, Some(0)]);
-        assert_eq!(data.pictures.len(), 1);
+        assert_eq!(data.image_of, [Some(0), None, Some(0)]);
+        assert_eq!(data.images.len(), 1);
         let causes: Vec<&str> = data.coverage.missing.keys().map(String::as_str).collect();
         assert_eq!(
             causes,
-            ["not as many texts as the first row", "picture not there"]
+            ["not as many texts as the first row", "image not there"]
         );
         assert_eq!(data.coverage.odd.len(), 1);
         assert_eq!((data.coverage.expected, data.coverage.found), (4, 2));
@@ -238,17 +238,17 @@ mod tests {
                 "something red".into(),
                 "Two men eating in a kitchen".into(),
             ],
-            picture_of: vec![0, 0, 1, 2],
+            image_of: vec![0, 0, 1, 2],
             ..Captioned::default()
         };
         let data = HierarcapsTest::of_captions(images, &vocabulary);
         assert_eq!(data.chains[0][3], "A dog running on the beach");
-        assert_eq!(data.picture_of, [Some(0), None]);
-        assert_eq!(data.pictures, [PathBuf::from("a.jpg")]);
+        assert_eq!(data.image_of, [Some(0), None]);
+        assert_eq!(data.images, [PathBuf::from("a.jpg")]);
         let causes: Vec<&str> = data.coverage.missing.keys().map(String::as_str).collect();
         assert_eq!(
             causes,
-            ["no caption with three statements", "picture not there"]
+            ["no caption with three statements", "image not there"]
         );
     }
 

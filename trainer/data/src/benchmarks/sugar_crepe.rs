@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use crate::formats::picture_index::PictureIndex;
+use crate::formats::image_index::ImageIndex;
 use crate::records::coverage::Coverage;
 use crate::records::error::{DataError, Result};
 
@@ -28,8 +28,8 @@ pub const EXPECTED: &str = "a folder with SugarCrepe's add_att.json, add_obj.jso
 /// One question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
-    /// Index of the image in [`SugarCrepe::pictures`].
-    pub picture: usize,
+    /// Index of the image in [`SugarCrepe::images`].
+    pub image: usize,
     /// The caption that matches.
     pub caption: String,
     /// The caption that does not match.
@@ -42,7 +42,7 @@ pub struct SugarCrepe {
     /// Questions of each kind whose file exists.
     pub kinds: BTreeMap<String, Vec<Question>>,
     /// Image files, without duplicates.
-    pub pictures: Vec<PathBuf>,
+    pub images: Vec<PathBuf>,
     /// Counts of available and missing items; items are questions.
     pub coverage: Coverage,
 }
@@ -67,9 +67,9 @@ impl SugarCrepe {
         if !root.is_dir() {
             return Err(DataError::NoSuchPath { path: root.into() });
         }
-        let images = PictureIndex::of(&[root.to_owned()])?;
+        let images = ImageIndex::of(&[root.to_owned()])?;
         let mut data = Self::default();
-        let mut picture_index: BTreeMap<PathBuf, usize> = BTreeMap::new();
+        let mut image_index: BTreeMap<PathBuf, usize> = BTreeMap::new();
         for kind in KINDS {
             // The published repository keeps them in a subfolder.
             let candidates = [format!("{kind}.json"), format!("data/{kind}.json")];
@@ -85,19 +85,19 @@ impl SugarCrepe {
             let entries: BTreeMap<String, Entry> = DataError::read_json(&file, EXPECTED)?;
             for entry in entries.into_values() {
                 let Some(path) = images.find(&entry.filename) else {
-                    data.coverage.miss("picture not there", &entry.filename);
+                    data.coverage.miss("image not there", &entry.filename);
                     continue;
                 };
                 data.coverage.usable(1);
-                let picture = *picture_index.entry(path.to_owned()).or_insert_with(|| {
-                    data.pictures.push(path.to_owned());
-                    data.pictures.len() - 1
+                let image = *image_index.entry(path.to_owned()).or_insert_with(|| {
+                    data.images.push(path.to_owned());
+                    data.images.len() - 1
                 });
                 data.kinds
                     .entry(kind.to_owned())
                     .or_default()
                     .push(Question {
-                        picture,
+                        image,
                         caption: entry.caption,
                         negative: entry.negative_caption,
                     });

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use espalier_io::disk::read;
 
+use crate::formats::image_index::ImageIndex;
 use crate::formats::open_images::files;
-use crate::formats::picture_index::PictureIndex;
 use crate::records::coverage::Coverage;
 use crate::records::error::{DataError, Result};
 
@@ -22,8 +22,8 @@ pub const MAX_QUESTIONS: usize = 1000;
 /// One question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
-    /// Index of the image in [`VlChecklist::pictures`].
-    pub picture: usize,
+    /// Index of the image in [`VlChecklist::images`].
+    pub image: usize,
     /// The text that matches.
     pub positive: String,
     /// The text that does not match.
@@ -47,7 +47,7 @@ pub struct VlChecklist {
     /// Lists in the order of their files.
     pub lists: Vec<List>,
     /// Image files, without duplicates.
-    pub pictures: Vec<PathBuf>,
+    pub images: Vec<PathBuf>,
     /// Counts of available and missing items; items are questions.
     pub coverage: Coverage,
 }
@@ -74,7 +74,7 @@ fn yaml(text: &str) -> BTreeMap<String, Vec<String>> {
     found
 }
 
-/// Contents of a list file: `[[picture, {"POS": [..], "NEG": [..]}], ..]`.
+/// Contents of a list file: `[[image, {"POS": [..], "NEG": [..]}], ..]`.
 type Entries = Vec<(String, BTreeMap<String, Vec<String>>)>;
 
 impl VlChecklist {
@@ -100,7 +100,7 @@ impl VlChecklist {
             path.parent().unwrap_or(path)
         };
         let mut data = Self::default();
-        let mut picture_index: BTreeMap<PathBuf, usize> = BTreeMap::new();
+        let mut image_index: BTreeMap<PathBuf, usize> = BTreeMap::new();
         for corpus in corpora {
             let text = read::text(corpus).map_err(DataError::io(corpus))?;
             let keys = yaml(&text);
@@ -122,7 +122,7 @@ impl VlChecklist {
             if !root.is_dir() {
                 return Err(DataError::NoSuchPath { path: root });
             }
-            let pictures = PictureIndex::of(&[root])?;
+            let images = ImageIndex::of(&[root])?;
             // A corpus file may name one long list many times.
             let mut seen = BTreeSet::new();
             for list in lists.iter().filter(|list| seen.insert(*list)) {
@@ -133,7 +133,7 @@ impl VlChecklist {
                     kind: kind(&first("TYPE"), &file),
                     questions: Vec::new(),
                 };
-                data.read(&file, &pictures, &mut picture_index, &mut list)?;
+                data.read(&file, &images, &mut image_index, &mut list)?;
                 data.lists.push(list);
             }
         }
@@ -165,8 +165,8 @@ impl VlChecklist {
     fn read(
         &mut self,
         file: &Path,
-        pictures: &PictureIndex,
-        picture_index: &mut BTreeMap<PathBuf, usize>,
+        images: &ImageIndex,
+        image_index: &mut BTreeMap<PathBuf, usize>,
         list: &mut List,
     ) -> Result<()> {
         let entries: Entries = DataError::read_json(file, EXPECTED)?;
@@ -177,17 +177,17 @@ impl VlChecklist {
                     .miss("no text that fits or none that does not", &name);
                 continue;
             };
-            let Some(path) = pictures.find(&name) else {
-                self.coverage.miss("picture not there", &name);
+            let Some(path) = images.find(&name) else {
+                self.coverage.miss("image not there", &name);
                 continue;
             };
             self.coverage.usable(1);
-            let picture = *picture_index.entry(path.to_owned()).or_insert_with(|| {
-                self.pictures.push(path.to_owned());
-                self.pictures.len() - 1
+            let image = *image_index.entry(path.to_owned()).or_insert_with(|| {
+                self.images.push(path.to_owned());
+                self.images.len() - 1
             });
             list.questions.push(Question {
-                picture,
+                image,
                 positive,
                 negative,
             });

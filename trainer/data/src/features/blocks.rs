@@ -7,13 +7,13 @@ use rayon::prelude::*;
 use super::file::Entry;
 use super::hashed_record::HashedRecord;
 use super::view::{DecodedRecord, Subject, ViewSpec};
-use crate::batches::image_batch::Pictures;
+use crate::batches::image_batch::Pixels;
 use crate::records::fault::{Broken, Fault};
-use crate::records::picture::Picture;
+use crate::records::record_image::RecordImage;
 use crate::records::source::Records;
 
 /// Images and entries of some records for each missing layer.
-pub(super) type Block = Vec<(Vec<Entry>, Pictures)>;
+pub(super) type Block = Vec<(Vec<Entry>, Pixels)>;
 
 /// Subjects and images of a record for each missing layer.
 type RecordImages = Result<Vec<(Vec<u32>, Vec<RgbImage>)>, Fault>;
@@ -41,38 +41,35 @@ impl BlockDecoder<'_> {
     ) -> Block {
         let rows: Vec<_> = (from..).zip(hashed_records).collect();
         let read = |(row, hashed): (usize, &Result<HashedRecord, Broken>)| self.record(row, hashed);
-        let images: Vec<RecordImages> = self
+        let records: Vec<RecordImages> = self
             .pool
             .install(|| rows.into_par_iter().map(read).collect());
         let layer = |index: usize| {
-            let mut pictures = Vec::new();
+            let mut images = Vec::new();
             let entry = |record: &RecordImages| match record {
                 Ok(layers) => Entry::Rows(layers[index].0.clone()),
                 Err(fault) => Entry::Broken(fault.cause, fault.detail.clone()),
             };
-            let entries = images.iter().map(entry).collect();
-            for record in images.iter().flatten() {
-                pictures.extend(&record[index].1);
+            let entries = records.iter().map(entry).collect();
+            for record in records.iter().flatten() {
+                images.extend(&record[index].1);
             }
-            (
-                entries,
-                Pictures::pack(self.views.evaluation.size, &pictures),
-            )
+            (entries, Pixels::pack(self.views.evaluation.size, &images))
         };
         (0..self.missing.len()).map(layer).collect()
     }
 
     fn record(&self, row: usize, hashed: &Result<HashedRecord, Broken>) -> RecordImages {
         let hashed = hashed.as_ref().map_err(|broken| broken.fault.clone())?;
-        if matches!(hashed.record.picture, Picture::None) {
+        if matches!(hashed.record.image, RecordImage::None) {
             let no_images = self.missing.iter().map(|_| (Vec::new(), Vec::new()));
             return Ok(no_images.collect());
         }
         let record = self.loaded.read(row).map_err(|broken| broken.fault)?;
         let decoded = DecodedRecord::new(&record, self.views, self.crops, hashed.content.seed())?;
         let render = |(subject, view): &(Subject, u32)| {
-            let pictures = decoded.view(*subject, *view, self.views)?;
-            Ok((decoded.items(*subject), pictures))
+            let images = decoded.view(*subject, *view, self.views)?;
+            Ok((decoded.items(*subject), images))
         };
         self.missing.iter().map(render).collect()
     }

@@ -5,7 +5,7 @@ use sha2::{Digest, Sha256};
 use super::view::Subject;
 use crate::records::boxes::Region;
 use crate::records::fault::{Broken, Fault};
-use crate::records::picture::Picture;
+use crate::records::record_image::RecordImage;
 use crate::records::source::Record;
 
 /// Hashes of a readable record, without its texts.
@@ -14,13 +14,13 @@ pub(super) struct Content {
     boxes: [u8; 32],
 }
 
-fn digest(picture: &Picture) -> Result<[u8; 32], Fault> {
+fn digest(image: &RecordImage) -> Result<[u8; 32], Fault> {
     let mut hash = Sha256::new();
-    match picture {
-        Picture::None | Picture::Features(_) => {}
-        Picture::Encoded(bytes) => hash.update(bytes),
-        Picture::ByteRange(range) => hash.update(range.read()?),
-        Picture::Decoded(pixels) => {
+    match image {
+        RecordImage::None | RecordImage::Features(_) => {}
+        RecordImage::Encoded(bytes) => hash.update(bytes),
+        RecordImage::ByteRange(range) => hash.update(range.read()?),
+        RecordImage::Decoded(pixels) => {
             hash.update(pixels.width().to_le_bytes());
             hash.update(pixels.as_raw());
         }
@@ -32,7 +32,7 @@ impl Content {
     /// Hashes the bytes of the images without decoding them.
     pub(super) fn of(record: &Record) -> Result<Self, Broken> {
         let broken = |fault: Fault| fault.of(&record.key);
-        let photo = digest(&record.picture).map_err(broken)?;
+        let photo = digest(&record.image).map_err(broken)?;
         let mut boxes = Sha256::new();
         for grounded in &record.boxes {
             match &grounded.region {

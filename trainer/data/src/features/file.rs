@@ -111,7 +111,7 @@ mod tests {
         let stored = FeatureFile {
             entries: vec![
                 Entry::Rows(vec![0, 2]),
-                Entry::Broken(Cause::UnreadablePicture, "no picture".into()),
+                Entry::Broken(Cause::UnreadableImage, "no image".into()),
                 Entry::Rows(Vec::new()),
             ],
             values: [0.5, -1.0, 6.0, 0.0].map(f16::from_f32).to_vec(),

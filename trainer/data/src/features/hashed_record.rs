@@ -3,7 +3,7 @@
 use super::content::Content;
 use crate::records::boxes::Region;
 use crate::records::fault::Broken;
-use crate::records::picture::Picture;
+use crate::records::record_image::RecordImage;
 use crate::records::source::{Record, Records};
 
 /// A readable record, without the pixels.
@@ -24,12 +24,12 @@ impl HashedRecord {
 
 /// Removes the pixels of a record, but keeps whether it has an image.
 fn without_pixels(mut record: Record) -> Record {
-    if !matches!(record.picture, Picture::None) {
-        record.picture = Picture::Encoded(Vec::new());
+    if !matches!(record.image, RecordImage::None) {
+        record.image = RecordImage::Encoded(Vec::new());
     }
     for grounded in &mut record.boxes {
         if matches!(grounded.region, Region::Crop(_)) {
-            grounded.region = Region::Crop(Picture::None);
+            grounded.region = Region::Crop(RecordImage::None);
         }
     }
     record

@@ -8,7 +8,7 @@ use half::f16;
 use super::file::{self, Entry, FeatureFile};
 use super::precompute::Encoder;
 use crate::batches::feature_rows::FeatureRows;
-use crate::batches::image_batch::Pictures;
+use crate::batches::image_batch::Pixels;
 use crate::sampling::outliers;
 
 /// Number of outlier images in the pool; each step draws some of them.
@@ -38,9 +38,9 @@ pub fn precompute_outliers(
             let mut values = Vec::with_capacity(POOL * width);
             for from in (0..POOL).step_by(BATCH) {
                 let of = from..POOL.min(from + BATCH);
-                let pictures: Vec<_> = of.map(|i| outliers::pool_image(side, i as u64)).collect();
-                let pictures = Pictures::pack(side, &pictures.iter().collect::<Vec<_>>());
-                let encoded = encoder.encode(&pictures)?;
+                let images: Vec<_> = of.map(|i| outliers::pool_image(side, i as u64)).collect();
+                let images = Pixels::pack(side, &images.iter().collect::<Vec<_>>());
+                let encoded = encoder.encode(&images)?;
                 values.extend(encoded.into_iter().map(f16::from_f32));
             }
             let entries = vec![Entry::Rows(vec![0]); POOL];

@@ -22,11 +22,11 @@ use super::file::{self, Entry, FeatureFile};
 use super::hashed_record::HashedRecord;
 use super::view::{Subject, ViewSpec};
 use crate::batches::feature_rows::FeatureRows;
-use crate::batches::image_batch::Pictures;
+use crate::batches::image_batch::Pixels;
 use crate::records::boxes::Region;
 use crate::records::error::DataError;
 use crate::records::fault::{Broken, Fault};
-use crate::records::picture::{FeatureRange, Picture};
+use crate::records::record_image::{FeatureRange, RecordImage};
 use crate::records::source::{Dataset, Record, Records, Unit};
 
 /// Records per file.
@@ -48,7 +48,7 @@ pub trait Encoder: Sync {
     ///
     /// # Errors
     /// When the device fails.
-    fn encode(&self, pictures: &Pictures) -> anyhow::Result<Vec<f32>>;
+    fn encode(&self, images: &Pixels) -> anyhow::Result<Vec<f32>>;
 }
 
 /// Settings for precomputing features.
@@ -134,11 +134,11 @@ fn encode(
     progress: &mut Progress<'_>,
 ) -> anyhow::Result<()> {
     for (at, block) in blocks.into_iter().enumerate() {
-        for (stored, (entries, pictures)) in files.iter_mut().zip(block) {
-            progress.computed += pictures.count;
+        for (stored, (entries, images)) in files.iter_mut().zip(block) {
+            progress.computed += images.count;
             stored.entries.extend(entries);
-            if pictures.count > 0 {
-                let values = encoder.encode(&pictures)?;
+            if images.count > 0 {
+                let values = encoder.encode(&images)?;
                 stored.values.extend(values.into_iter().map(f16::from_f32));
             }
         }
@@ -417,14 +417,14 @@ impl Precomputer<'_, '_> {
             let mut next_rows = || {
                 let first = u32::try_from(next).unwrap_or(u32::MAX);
                 next += views;
-                Picture::Features(FeatureRange {
+                RecordImage::Features(FeatureRange {
                     first,
                     views: views as u32,
                 })
             };
             let Ok(record) = record else { continue };
             match subject {
-                Subject::Photo => items.iter().for_each(|_| record.picture = next_rows()),
+                Subject::Photo => items.iter().for_each(|_| record.image = next_rows()),
                 Subject::Crops => {
                     let boxes = std::mem::take(&mut record.boxes);
                     record.boxes = (0_u32..)

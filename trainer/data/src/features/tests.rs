@@ -11,13 +11,13 @@ use espalier_core::input::{Preprocess, RandomCrop, ResizeMode, Tokenizer};
 use super::*;
 use crate::Needs;
 use crate::{
-    Batch, BatchSpec, BatchStream, Dataset, ImageBatch, Pictures, Position, Positions, Synthetic,
+    Batch, BatchSpec, BatchStream, Dataset, ImageBatch, Pixels, Position, Positions, Synthetic,
 };
 
 /// An encoder whose feature consists of the mean of each channel, scaled to [0, 6], and a constant.
 struct ChannelMeans {
     identity: String,
-    pictures: AtomicUsize,
+    images: AtomicUsize,
     /// Interrupts the run after this many calls.
     calls_left: AtomicUsize,
     stop: AtomicBool,
@@ -27,7 +27,7 @@ impl ChannelMeans {
     fn new(identity: &str) -> Self {
         Self {
             identity: identity.to_owned(),
-            pictures: AtomicUsize::new(0),
+            images: AtomicUsize::new(0),
             calls_left: AtomicUsize::new(usize::MAX),
             stop: AtomicBool::new(false),
         }
@@ -43,16 +43,16 @@ impl Encoder for ChannelMeans {
         &self.identity
     }
 
-    fn encode(&self, pictures: &Pictures) -> anyhow::Result<Vec<f32>> {
-        self.pictures.fetch_add(pictures.count, Ordering::Relaxed);
+    fn encode(&self, images: &Pixels) -> anyhow::Result<Vec<f32>> {
+        self.images.fetch_add(images.count, Ordering::Relaxed);
         if self.calls_left.fetch_sub(1, Ordering::Relaxed) == 1 {
             self.stop.store(true, Ordering::Relaxed);
         }
-        let plane = pictures.size * pictures.size;
+        let plane = images.size * images.size;
         let mean = |plane: &[u8]| {
             plane.iter().map(|v| f32::from(*v)).sum::<f32>() / (plane.len() as f32 * 42.5)
         };
-        let rows = pictures.bytes.chunks_exact(3 * plane);
+        let rows = images.bytes.chunks_exact(3 * plane);
         Ok(rows
             .flat_map(|row| row.chunks_exact(plane).map(mean).chain([1.0]))
             .collect())
@@ -125,7 +125,7 @@ fn cached_features_are_not_computed_again() {
     let again = ChannelMeans::new("a");
     let same = precomputed(&again, &data, Some(dir.path()), 2, true).unwrap();
     assert_eq!(
-        (same.computed, again.pictures.load(Ordering::Relaxed)),
+        (same.computed, again.images.load(Ordering::Relaxed)),
         (0, 0)
     );
     for row in 0..same.rows.count() {
@@ -166,17 +166,17 @@ fn view_0_is_the_evaluation_crop_and_the_others_are_augmented() {
     let plain = data.load(0).unwrap().read(0).unwrap();
     let record = records.read(0).unwrap();
     assert_eq!((&record.key, &record.caption), (&plain.key, &plain.caption));
-    let crate::records::picture::Picture::Features(photo) = record.picture else {
+    let crate::records::record_image::RecordImage::Features(photo) = record.image else {
         panic!("expected features")
     };
     assert_eq!(photo.views, 3);
     let expected = {
-        let whole = plain.picture.decode().unwrap();
+        let whole = plain.image.decode().unwrap();
         let size = 16;
         let resize = ResizeMode::CentreCrop;
         let square = Preprocess::new(size, resize).apply(&whole).unwrap();
         ChannelMeans::new("")
-            .encode(&Pictures::pack(16, &[&square]))
+            .encode(&Pixels::pack(16, &[&square]))
             .unwrap()
     };
     let rows = found
@@ -239,6 +239,6 @@ fn features_of_outliers_are_computed_once() {
     assert_eq!((pool.count(), pool.width()), (512, 4));
     let again = ChannelMeans::new("a");
     let same = precompute_outliers(&again, 16, Some(dir.path())).unwrap();
-    assert_eq!(again.pictures.load(Ordering::Relaxed), 0);
+    assert_eq!(again.images.load(Ordering::Relaxed), 0);
     assert_eq!(same.row(511), pool.row(511));
 }

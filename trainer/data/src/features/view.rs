@@ -68,7 +68,7 @@ impl DecodedRecord {
         crops: bool,
         seed: u64,
     ) -> Result<Self, Fault> {
-        let photo = record.picture.decode()?;
+        let photo = record.image.decode()?;
         let mut cropped = Vec::new();
         for (index, grounded) in (0_u32..).zip(&record.boxes).filter(|_| crops) {
             let usable = match grounded.region {
@@ -109,15 +109,15 @@ impl DecodedRecord {
         let stream = |index: u64| Random::new(self.seed, Purpose::View, u64::from(view), index);
         let mirrored = self.mirror && view > 0 && stream(0).uniform() < 0.5;
         let random = &mut stream(if subject == Subject::Photo { 1 } else { 2 });
-        let mut render = |picture: &RgbImage| {
+        let mut render = |image: &RgbImage| {
             if view == 0 {
-                let pixels = spec.evaluation.apply(picture);
-                return pixels.map_err(|e| Fault::new(Cause::UnreadablePicture, e.to_string()));
+                let pixels = spec.evaluation.apply(image);
+                return pixels.map_err(|e| Fault::new(Cause::UnreadableImage, e.to_string()));
             }
             if mirrored {
-                return encoder_square(&flip_horizontal(picture), &spec.augmented, random);
+                return encoder_square(&flip_horizontal(image), &spec.augmented, random);
             }
-            encoder_square(picture, &spec.augmented, random)
+            encoder_square(image, &spec.augmented, random)
         };
         match subject {
             Subject::Photo => Ok(vec![render(&self.photo)?]),

@@ -9,7 +9,7 @@ use image::{Rgb, RgbImage};
 use super::format::{Format, is_single, open_single};
 use crate::records::error::{DataError, Result};
 use crate::records::fault::{Broken, Cause, Fault};
-use crate::records::picture::Picture;
+use crate::records::record_image::RecordImage;
 use crate::records::source::{Record, Records};
 use crate::records::table::Table;
 
@@ -44,7 +44,7 @@ enum Labels {
 /// One published array format.
 #[derive(Clone, Copy)]
 struct ArrayFormat {
-    pictures: &'static str,
+    images: &'static str,
     /// Bytes of the header before the first image.
     header: usize,
     labels: Labels,
@@ -59,7 +59,7 @@ struct ArrayFormat {
 
 const ARRAY_FORMATS: [ArrayFormat; 4] = [
     ArrayFormat {
-        pictures: "test_batch.bin",
+        images: "test_batch.bin",
         header: 0,
         labels: Labels::BeforeImage(1),
         names: Some("batches.meta.txt"),
@@ -68,7 +68,7 @@ const ARRAY_FORMATS: [ArrayFormat; 4] = [
         columns_first: false,
     },
     ArrayFormat {
-        pictures: "test.bin",
+        images: "test.bin",
         header: 0,
         labels: Labels::BeforeImage(2),
         names: Some("fine_label_names.txt"),
@@ -77,7 +77,7 @@ const ARRAY_FORMATS: [ArrayFormat; 4] = [
         columns_first: false,
     },
     ArrayFormat {
-        pictures: "test_X.bin",
+        images: "test_X.bin",
         header: 0,
         labels: Labels::SeparateFile {
             file: "test_y.bin",
@@ -90,7 +90,7 @@ const ARRAY_FORMATS: [ArrayFormat; 4] = [
         columns_first: true,
     },
     ArrayFormat {
-        pictures: "t10k-images-idx3-ubyte",
+        images: "t10k-images-idx3-ubyte",
         header: 16,
         labels: Labels::SeparateFile {
             file: "t10k-labels-idx1-ubyte",
@@ -112,7 +112,7 @@ impl ArrayFormat {
                 Labels::BeforeImage(_) => None,
                 Labels::SeparateFile { file, .. } => Some(file),
             };
-            let mut files = [Some(form.pictures), form.names, label_file]
+            let mut files = [Some(form.images), form.names, label_file]
                 .into_iter()
                 .flatten();
             files.all(|file| folder.join(file).is_file())
@@ -133,7 +133,7 @@ impl ArrayFormat {
         before + self.planes * self.pixels()
     }
 
-    fn picture(&self, planes: &[u8]) -> RgbImage {
+    fn image(&self, planes: &[u8]) -> RgbImage {
         RgbImage::from_fn(self.side, self.side, |x, y| {
             let (row, column) = if self.columns_first { (x, y) } else { (y, x) };
             let at = (row * self.side + column) as usize;
@@ -166,7 +166,7 @@ pub fn open(folder: &Path) -> Result<Table> {
             lines.map(str::to_owned).collect()
         }
     };
-    let file = folder.join(form.pictures);
+    let file = folder.join(form.images);
     let bytes = read(file.clone())?;
     // A truncated last image is a broken record.
     let records = bytes
@@ -244,9 +244,9 @@ impl Records for Rows {
             let detail = format!("class {class:?} of {} names", self.names.len());
             return Err(Fault::new(Cause::UnreadableMetadata, detail).of(key));
         };
-        let picture = Picture::Decoded(self.form.picture(planes));
+        let image = RecordImage::Decoded(self.form.image(planes));
         let caption = label.replace('_', " ");
-        Ok(Record::labelled(key, picture, Some(label.clone()), caption))
+        Ok(Record::labelled(key, image, Some(label.clone()), caption))
     }
 }
 
@@ -284,8 +284,8 @@ mod tests {
             (record.caption.as_str(), record.synsets[0].as_str()),
             ("aquarium fish", "aquarium_fish")
         );
-        let picture = record.picture.decode().unwrap();
-        assert_eq!(picture.get_pixel(5, 3).0, [5, 105, 205]);
+        let image = record.image.decode().unwrap();
+        assert_eq!(image.get_pixel(5, 3).0, [5, 105, 205]);
         assert_eq!(rows.read(1).unwrap_err().fault.cause, Cause::ShardEndsEarly);
         assert!(!matches(Path::new("no/such/folder")));
     }
@@ -321,8 +321,8 @@ mod tests {
         let record = open_with(&[2]).unwrap().load(0).unwrap().read(0).unwrap();
         assert_eq!(record.synsets, ["bird"]);
         // The row index varies fastest.
-        let picture = record.picture.decode().unwrap();
-        assert_eq!(picture.get_pixel(5, 3).0, [3, 103, 203]);
+        let image = record.image.decode().unwrap();
+        assert_eq!(image.get_pixel(5, 3).0, [3, 103, 203]);
         let cause = |labels| {
             let broken = open_with(labels).unwrap().load(0).unwrap().read(0);
             broken.unwrap_err().fault.cause
@@ -342,8 +342,8 @@ mod tests {
         ]);
         let record = open(dir.path()).unwrap().load(0).unwrap().read(0).unwrap();
         assert_eq!(record.synsets, ["7"]);
-        let picture = record.picture.decode().unwrap();
-        assert_eq!(picture.dimensions(), (28, 28));
-        assert_eq!(picture.get_pixel(5, 3).0, [5, 5, 5]);
+        let image = record.image.decode().unwrap();
+        assert_eq!(image.dimensions(), (28, 28));
+        assert_eq!(image.get_pixel(5, 3).0, [5, 5, 5]);
     }
 }

@@ -12,7 +12,7 @@ use super::grit::Grit;
 use crate::records::error::{DataError, Result};
 use crate::records::fault::{Broken, Cause, Fault};
 use crate::records::mixture::Mixture;
-use crate::records::picture::Picture;
+use crate::records::record_image::RecordImage;
 use crate::records::source::{Dataset, Record, Records};
 use crate::records::table::Table;
 
@@ -114,12 +114,12 @@ impl Records for Rows {
             captions,
         } = &self.0[row];
         let read = || {
-            let missing = |detail: String| Fault::new(Cause::MissingPicture, detail);
+            let missing = |detail: String| Fault::new(Cause::MissingImage, detail);
             let file = file
                 .as_ref()
                 .ok_or_else(|| missing("file not found".into()))?;
             let bytes = read::bytes(file).map_err(|e| missing(e.to_string()))?;
-            Record::captioned(key.clone(), Picture::Encoded(bytes), captions.clone())
+            Record::captioned(key.clone(), RecordImage::Encoded(bytes), captions.clone())
         };
         read().map_err(|fault| fault.of(key))
     }
@@ -168,8 +168,8 @@ mod tests {
         let first = records[0].as_ref().unwrap();
         assert_eq!((&first.key[..], &first.caption[..]), ("1.png", "a"));
         assert_eq!(first.more_captions, ["b"]);
-        assert_eq!(first.picture.size().unwrap(), (4, 4));
-        assert_eq!(records[1].as_ref().unwrap_err(), &Cause::MissingPicture);
+        assert_eq!(first.image.size().unwrap(), (4, 4));
+        assert_eq!(records[1].as_ref().unwrap_err(), &Cause::MissingImage);
     }
 
     #[test]
@@ -230,7 +230,8 @@ mod tests {
         assert!(times.iter().all(|n| (150..250).contains(n)), "{times:?}");
         // A single caption takes no random number: other draws of the sample stay as they were.
         let mut random = Random::new(3, Purpose::Sample, 0, 0);
-        Record::labelled(String::new(), Picture::None, None, "only").choose_caption(&mut random);
+        Record::labelled(String::new(), RecordImage::None, None, "only")
+            .choose_caption(&mut random);
         assert_eq!(random.bits(), Random::new(3, Purpose::Sample, 0, 0).bits());
     }
 }

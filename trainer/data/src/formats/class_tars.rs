@@ -13,11 +13,11 @@ use espalier_io::storage::{self, ShardFile, ShardReader};
 
 use super::format::{Format, MAX_NAME};
 use super::tar_index::{self, MemberGroup};
-use super::tar_shard::picture_of;
+use super::tar_shard::image_of;
 use crate::records::error::{DataError, Result};
 use crate::records::fault::{Broken, Cause, Fault};
 use crate::records::paths::{self, Container};
-use crate::records::picture::Picture;
+use crate::records::record_image::RecordImage;
 use crate::records::source::{Record, Records};
 use crate::records::table::Table;
 use crate::records::walk;
@@ -184,15 +184,14 @@ impl Records for Rows {
         let Row { group, names } = &self.0[row];
         let group = group.as_ref().map_err(Clone::clone)?;
         let record = || -> std::result::Result<Record, Fault> {
-            let picture = picture_of(group).ok_or_else(|| {
-                Fault::new(Cause::MissingPicture, "no .jpg, .png or .webp member")
-            })?;
+            let image = image_of(group)
+                .ok_or_else(|| Fault::new(Cause::MissingImage, "no .jpg, .png or .webp member"))?;
             let label = label(group, names)?;
             let caption = label.replace('_', " ");
-            let picture = Picture::ByteRange(picture.clone());
+            let image = RecordImage::ByteRange(image.clone());
             Ok(Record::labelled(
                 group.key.clone(),
-                picture,
+                image,
                 Some(label),
                 caption,
             ))

@@ -8,14 +8,14 @@ use espalier_io::disk::read;
 use serde::Deserialize;
 
 use super::format::{Format, is_single, open_single};
+use crate::formats::image_index::ImageIndex;
 use crate::formats::open_images::files;
-use crate::formats::picture_index::PictureIndex;
 use crate::records::boxes::{BoxTally, GroundedBox, Origin, Region};
 use crate::records::error::{DataError, Result};
 use crate::records::fault::{Broken, Cause, Fault};
 use crate::records::frame;
 use crate::records::paths::folder_of;
-use crate::records::picture::Picture;
+use crate::records::record_image::RecordImage;
 use crate::records::source::{Record, Records};
 use crate::records::table::Table;
 use crate::records::walk::{self, DANGLING};
@@ -127,7 +127,7 @@ pub fn open(path: &Path) -> Result<Table> {
         Some(parent) => parent,
         None => &folder,
     };
-    let pictures = PictureIndex::of(&[root.to_owned()])?;
+    let files = ImageIndex::of(&[root.to_owned()])?;
     let names: HashMap<u64, Arc<str>> = index
         .categories
         .iter()
@@ -151,7 +151,7 @@ pub fn open(path: &Path) -> Result<Table> {
         };
         let scene = scenes.entry(image.id).or_insert_with(|| Scene {
             key: image.file_name.clone(),
-            file: pictures.find(&image.file_name).map(Path::to_path_buf),
+            file: files.find(&image.file_name).map(Path::to_path_buf),
             boxes: Vec::new(),
             size: (image.width, image.height),
             tally: BoxTally::default(),
@@ -176,8 +176,8 @@ pub fn open(path: &Path) -> Result<Table> {
         return Err(DataError::layout(&file, EXPECTED, found));
     }
     let scenes: Vec<Scene> = scenes.into_values().collect();
-    let files = scenes.iter().filter_map(|scene| scene.file.as_deref());
-    let mut left_out = pictures.unused(files.chain([file.as_path()]))?;
+    let used = scenes.iter().filter_map(|scene| scene.file.as_deref());
+    let mut left_out = files.unused(used.chain([file.as_path()]))?;
     walk::leave_out(&mut left_out, DANGLING, dangling, &file);
     walk::leave_out(&mut left_out, "box of a group", groups, &file);
     let name = file.display().to_string();
@@ -189,7 +189,7 @@ struct Scenes(Vec<Scene>);
 impl Records for Scenes {
     fn read(&self, row: usize) -> std::result::Result<Record, Broken> {
         let scene = &self.0[row];
-        let missing = |detail: String| Fault::new(Cause::MissingPicture, detail).of(&scene.key);
+        let missing = |detail: String| Fault::new(Cause::MissingImage, detail).of(&scene.key);
         let file = scene.file.as_ref();
         let file = file.ok_or_else(|| missing("file not found".into()))?;
         let bytes = read::bytes(file).map_err(|e| missing(e.to_string()))?;
@@ -201,8 +201,8 @@ impl Records for Scenes {
         };
         let mut boxes: Vec<GroundedBox> = scene.boxes.iter().map(grounded).collect();
         let mut tally = scene.tally;
-        let picture = Picture::Encoded(bytes);
-        frame::place(&picture, Some(scene.size), &mut boxes, &mut tally);
+        let image = RecordImage::Encoded(bytes);
+        frame::place(&image, Some(scene.size), &mut boxes, &mut tally);
         let mut shown: Vec<&str> = boxes.iter().map(|b| b.phrase.as_str()).collect();
         shown.sort_unstable();
         shown.dedup();
@@ -211,7 +211,7 @@ impl Records for Scenes {
         Ok(Record {
             boxes,
             tally,
-            ..Record::labelled(scene.key.clone(), picture, None, caption)
+            ..Record::labelled(scene.key.clone(), image, None, caption)
         })
     }
 }
@@ -262,7 +262,7 @@ mod tests {
             assert_eq!(place(1), [0.9, 0.0, 1.0, 1.0]);
             assert_eq!((record.tally.outside, record.tally.inverted), (1, 1));
             assert_eq!(record.boxes[0].label(), "dog");
-            assert_eq!(rows.read(1).unwrap_err().fault.cause, Cause::MissingPicture);
+            assert_eq!(rows.read(1).unwrap_err().fault.cause, Cause::MissingImage);
         }
         fs::write(&file, "{}").unwrap();
         assert_eq!(open(&file).map(|_| ()).unwrap_err().exit_code(), 2);

@@ -71,8 +71,8 @@ impl Companions {
 mod tests {
     use super::*;
     use crate::records::boxes::{GroundedBox, Origin};
-    use crate::records::picture::Picture;
     use crate::records::random::Purpose;
+    use crate::records::record_image::RecordImage;
 
     fn record(labels: &[&str]) -> Result<Record, Broken> {
         let grounded = |label: &&str| GroundedBox {
@@ -83,7 +83,7 @@ mod tests {
         };
         Ok(Record {
             boxes: labels.iter().map(grounded).collect(),
-            ..Record::labelled(String::new(), Picture::None, None, "")
+            ..Record::labelled(String::new(), RecordImage::None, None, "")
         })
     }
 

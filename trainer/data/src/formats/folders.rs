@@ -10,7 +10,7 @@ use super::format::{Format, open_all};
 use super::levels::{self, Purpose};
 use crate::records::error::{DataError, Result};
 use crate::records::fault::{Broken, Cause, Fault};
-use crate::records::picture::Picture;
+use crate::records::record_image::RecordImage;
 use crate::records::source::{Dataset, Record, Records, Unit};
 use crate::records::walk::{self, LeftOut};
 
@@ -43,7 +43,7 @@ pub struct Folders {
 
 struct Class {
     label: String,
-    pictures: Vec<PathBuf>,
+    images: Vec<PathBuf>,
 }
 
 /// Returns the label of a class folder: for `00123_Animalia_…_species` the lineage joined by `/`,
@@ -88,13 +88,13 @@ impl Folders {
                     let files = walk::files_below(&deeper)?.files;
                     walk::leave_out(&mut left_out, DEEPER, files.len() as u64, &deeper);
                 }
-                let pictures = walk::only_images(inside.files, &mut left_out);
+                let images = walk::only_images(inside.files, &mut left_out);
                 let name = folder.file_name().unwrap_or_default();
                 let label = label(&walk::shown(Path::new(name)));
-                match pictures.is_empty() {
+                match images.is_empty() {
                     true => walk::leave_out(&mut left_out, EMPTY, 1, &folder),
                     false => {
-                        classes.insert(folder, Class { label, pictures });
+                        classes.insert(folder, Class { label, images });
                     }
                 }
             }
@@ -114,7 +114,7 @@ impl Folders {
             .map(|(shard, class)| Unit {
                 shard,
                 part: 0,
-                records: u32::try_from(class.pictures.len()).unwrap_or(u32::MAX),
+                records: u32::try_from(class.images.len()).unwrap_or(u32::MAX),
                 // Images are read one by one.
                 bytes: 0,
             })
@@ -130,10 +130,10 @@ impl Folders {
 
 impl Folders {
     /// Iterates over all images with the label of their folder, in order.
-    pub fn pictures(&self) -> impl Iterator<Item = (&str, &Path)> {
+    pub fn images(&self) -> impl Iterator<Item = (&str, &Path)> {
         self.classes.iter().flat_map(|class| {
             let of = |p| (class.label.as_str(), PathBuf::as_path(p));
-            class.pictures.iter().map(of)
+            class.images.iter().map(of)
         })
     }
 }
@@ -155,29 +155,29 @@ impl Dataset for Folders {
 
     fn load(&self, unit: usize) -> std::result::Result<Box<dyn Records>, Broken> {
         let class = &self.classes[unit];
-        Ok(Box::new(Pictures {
+        Ok(Box::new(Pixels {
             label: class.label.clone(),
-            pictures: class.pictures.clone(),
+            images: class.images.clone(),
         }))
     }
 }
 
-struct Pictures {
+struct Pixels {
     label: String,
-    pictures: Vec<PathBuf>,
+    images: Vec<PathBuf>,
 }
 
-impl Records for Pictures {
+impl Records for Pixels {
     fn read(&self, row: usize) -> std::result::Result<Record, Broken> {
-        let path = &self.pictures[row];
+        let path = &self.images[row];
         let key = walk::shown(path);
         let bytes = read::bytes(path)
-            .map_err(|e| Fault::new(Cause::MissingPicture, e.to_string()).of(&key))?;
+            .map_err(|e| Fault::new(Cause::MissingImage, e.to_string()).of(&key))?;
         // The last name of a lineage, or the class itself.
         let last = self.label.rsplit('/').next().unwrap_or(&self.label);
         Ok(Record::labelled(
             key,
-            Picture::Encoded(bytes),
+            RecordImage::Encoded(bytes),
             Some(self.label.clone()),
             last.replace('_', " "),
         ))
@@ -217,7 +217,7 @@ mod tests {
         }
         assert!(Folders::matches(dir.path()));
         let classes = Folders::open(&[dir.path().to_owned()]).unwrap();
-        let labels: Vec<&str> = classes.pictures().map(|(label, _)| label).collect();
+        let labels: Vec<&str> = classes.images().map(|(label, _)| label).collect();
         assert_eq!(labels, ["dog", "cat", "cat"]);
     }
 
@@ -233,10 +233,10 @@ mod tests {
             fs::create_dir_all(dir.path().join(class)).unwrap();
             let path = dir.path().join(class).join(name);
             if name == "x.txt" {
-                fs::write(path, "no picture").unwrap();
+                fs::write(path, "no image").unwrap();
             } else {
-                let picture = image::RgbImage::from_pixel(8, 8, image::Rgb([9, 9, 9]));
-                picture
+                let image = image::RgbImage::from_pixel(8, 8, image::Rgb([9, 9, 9]));
+                image
                     .save_with_format(path, image::ImageFormat::Png)
                     .unwrap();
             }
@@ -246,6 +246,6 @@ mod tests {
         assert_eq!(data.records(), 3);
         let record = data.load(1).unwrap().read(0).unwrap();
         assert_eq!(record.synsets, ["n2"]);
-        assert_eq!(record.picture.decode().unwrap().dimensions(), (8, 8));
+        assert_eq!(record.image.decode().unwrap().dimensions(), (8, 8));
     }
 }

@@ -8,8 +8,8 @@ use espalier_io::disk::read;
 use serde::Deserialize;
 
 use super::format::{Format, MAX_NAME, is_single, open_single};
+use crate::formats::image_index::ImageIndex;
 use crate::formats::listed::{Listed, table};
-use crate::formats::picture_index::PictureIndex;
 use crate::records::error::{DataError, Result};
 use crate::records::paths::folder_of;
 use crate::records::table::Table;
@@ -108,7 +108,7 @@ pub fn open(path: &Path) -> Result<Table> {
         );
         return Err(DataError::layout(&file, EXPECTED, found));
     }
-    let pictures = PictureIndex::of(&[folder_of(&file)])?;
+    let images = ImageIndex::of(&[folder_of(&file)])?;
     let categories: HashMap<u64, &Category> = index.categories.iter().map(|c| (c.id, c)).collect();
     let names: HashMap<u64, &str> = index
         .images
@@ -125,7 +125,7 @@ pub fn open(path: &Path) -> Result<Table> {
         .into_iter()
         .map(|(name, category)| Listed {
             common: category.common_name.clone(),
-            ..Listed::new(*name, pictures.find(name), category.label())
+            ..Listed::new(*name, images.find(name), category.label())
         })
         .collect();
     if rows.is_empty() {
@@ -133,7 +133,7 @@ pub fn open(path: &Path) -> Result<Table> {
         return Err(DataError::layout(&file, EXPECTED, found));
     }
     let files = rows.iter().filter_map(|row| row.file.as_deref());
-    let mut left_out = pictures.unused(files.chain([file.as_path()]))?;
+    let mut left_out = images.unused(files.chain([file.as_path()]))?;
     walk::leave_out(&mut left_out, DANGLING, dangling as u64, &file);
     Ok(table(file.display().to_string(), rows).with_left_out(left_out))
 }
@@ -163,7 +163,7 @@ mod tests {
         assert_eq!(data.records(), 2);
         let rows = data.load(0).unwrap();
         assert_eq!(rows.read(0).unwrap().synsets, ["Animalia/P/C/O/F/G/b sp."]);
-        assert_eq!(rows.read(1).unwrap_err().fault.cause, Cause::MissingPicture);
+        assert_eq!(rows.read(1).unwrap_err().fault.cause, Cause::MissingImage);
         fs::write(dir.path().join("val.json"), "{}").unwrap();
         assert!(!matches(dir.path()));
         assert_eq!(open(dir.path()).map(|_| ()).unwrap_err().exit_code(), 2);

@@ -1,7 +1,7 @@
 //! The labels of a taxonomy as records without images, for methods that train on texts only.
 
 use crate::records::fault::Broken;
-use crate::records::picture::Picture;
+use crate::records::record_image::RecordImage;
 use crate::records::source::{Dataset, Record, Records, Unit};
 
 /// A dataset with one record per label.
@@ -46,7 +46,7 @@ impl Records for Ids {
         let id = &self.0[row];
         Ok(Record::labelled(
             id.clone(),
-            Picture::None,
+            RecordImage::None,
             Some(id.clone()),
             id,
         ))

@@ -75,7 +75,7 @@ pub fn hint(path: &Path) -> String {
     let images = here
         .files
         .iter()
-        .filter(|file| walk::is_picture(file))
+        .filter(|file| walk::is_image_file(file))
         .count();
     match path.parent().filter(|_| images > 0) {
         None => String::new(),
@@ -97,7 +97,7 @@ pub(super) fn has_classes(path: &Path) -> bool {
     let has_images = |folder: &PathBuf| {
         let files = walk::entries(folder).map(|found| found.files);
         let mut first = files.unwrap_or_default().into_iter().take(LOOKED_AT);
-        first.any(|file| walk::is_picture(&file))
+        first.any(|file| walk::is_image_file(&file))
     };
     found.folders.iter().any(has_images)
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use espalier_io::disk::read;
 
 use crate::records::fault::{Broken, Cause, Fault};
-use crate::records::picture::Picture;
+use crate::records::record_image::RecordImage;
 use crate::records::source::{Record, Records};
 use crate::records::table::Table;
 
@@ -56,7 +56,7 @@ struct Rows(Vec<Listed>);
 impl Records for Rows {
     fn read(&self, row: usize) -> Result<Record, Broken> {
         let row = &self.0[row];
-        let missing = |detail: String| Fault::new(Cause::MissingPicture, detail).of(&row.key);
+        let missing = |detail: String| Fault::new(Cause::MissingImage, detail).of(&row.key);
         let file = row
             .file
             .as_ref()
@@ -64,7 +64,7 @@ impl Records for Rows {
         let bytes = read::bytes(file).map_err(|e| missing(e.to_string()))?;
         Ok(Record::labelled(
             row.key.clone(),
-            Picture::Encoded(bytes),
+            RecordImage::Encoded(bytes),
             Some(row.label.clone()),
             row.caption(),
         ))

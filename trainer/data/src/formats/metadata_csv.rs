@@ -11,8 +11,8 @@ use espalier_io::disk::read;
 
 use super::condition::split_condition;
 use super::format::{Format, is_single, open_single};
+use crate::formats::image_index::ImageIndex;
 use crate::formats::listed::{Listed, table};
-use crate::formats::picture_index::PictureIndex;
 use crate::records::error::{DataError, Result};
 use crate::records::paths::folder_of;
 use crate::records::table::Table;
@@ -152,7 +152,7 @@ pub fn open(path: &Path) -> Result<Table> {
     let text = read::text(&file).map_err(DataError::io(&file))?;
     let mut rows = csv::Reader::from_reader(text.as_bytes());
     let columns = columns(&mut rows).map_err(broken)?;
-    let pictures = PictureIndex::of(&[folder_of(&file)])?;
+    let images = ImageIndex::of(&[folder_of(&file)])?;
     let (_, condition) = split_condition(path);
     let filter = condition.map(|condition| {
         let at = columns
@@ -194,7 +194,7 @@ pub fn open(path: &Path) -> Result<Table> {
         let absolute = Some(Path::new(name)).filter(|path| path.is_absolute() && path.is_file());
         listed.push(Listed {
             common: columns.common.map_or("", field).to_owned(),
-            ..Listed::new(name, absolute.or_else(|| pictures.find(name)), label)
+            ..Listed::new(name, absolute.or_else(|| images.find(name)), label)
         });
     }
     if listed.is_empty() {
@@ -204,7 +204,7 @@ pub fn open(path: &Path) -> Result<Table> {
         }));
     }
     let files = listed.iter().filter_map(|row| row.file.as_deref());
-    let left_out = pictures.unused(files.chain([file.as_path()]))?;
+    let left_out = images.unused(files.chain([file.as_path()]))?;
     Ok(table(file.display().to_string(), listed).with_left_out(left_out))
 }
 
@@ -226,7 +226,7 @@ mod tests {
         let read = (0..data.records() as usize).map(|row| match rows.read(row) {
             Ok(record) => record.synsets.concat(),
             Err(broken) => {
-                assert_eq!(broken.fault.cause, Cause::MissingPicture);
+                assert_eq!(broken.fault.cause, Cause::MissingImage);
                 "missing".to_owned()
             }
         });

@@ -11,7 +11,7 @@ use crate::records::boxes::{BoxTally, GroundedBox, Origin, Region};
 use crate::records::error::{DataError, Result};
 use crate::records::fault::{Broken, Cause, Fault};
 use crate::records::frame;
-use crate::records::picture::Picture;
+use crate::records::record_image::RecordImage;
 use crate::records::source::{Record, Records};
 use crate::records::table::Table;
 use crate::records::walk::{self, LeftOut, NO_IMAGE, UNLISTED};
@@ -96,7 +96,7 @@ fn label_names(all: &[PathBuf]) -> Result<HashMap<String, String>> {
 /// Returns the image files by the ids that their names hold.
 fn images_by_id(all: &[PathBuf]) -> HashMap<String, PathBuf> {
     all.iter()
-        .filter(|file| walk::is_picture(file))
+        .filter(|file| walk::is_image_file(file))
         .filter_map(|file| {
             let id = file.file_stem()?.to_string_lossy().into_owned();
             Some((id, file.clone()))
@@ -225,7 +225,7 @@ impl OpenImages {
         let scenes: Vec<Scene> = scenes.into_values().collect();
         let used: HashSet<&Path> = scenes.iter().map(|scene| scene.path.as_path()).collect();
         for file in all.iter().filter(|file| !used.contains(file.as_path())) {
-            let rule = match walk::is_picture(file) {
+            let rule = match walk::is_image_file(file) {
                 true => UNLISTED,
                 false if ends_with(file, BOXES) || ends_with(file, NAMES) => continue,
                 false => NO_IMAGE,
@@ -245,7 +245,7 @@ impl Records for Scenes {
     fn read(&self, row: usize) -> std::result::Result<Record, Broken> {
         let scene = &self.0[row];
         let bytes = read::bytes(&scene.path)
-            .map_err(|e| Fault::new(Cause::MissingPicture, e.to_string()).of(&scene.id))?;
+            .map_err(|e| Fault::new(Cause::MissingImage, e.to_string()).of(&scene.id))?;
         let mut boxes: Vec<GroundedBox> = scene
             .boxes
             .iter()
@@ -256,14 +256,14 @@ impl Records for Scenes {
                 synset: Some(label.clone()),
             })
             .collect();
-        let picture = Picture::Encoded(bytes);
+        let image = RecordImage::Encoded(bytes);
         let mut tally = BoxTally {
             outside: scene.outside,
             inverted: scene.inverted,
             ..BoxTally::default()
         };
         // The files state no sizes of images.
-        frame::place(&picture, None, &mut boxes, &mut tally);
+        frame::place(&image, None, &mut boxes, &mut tally);
         let mut shown: Vec<&str> = boxes.iter().map(|b| b.phrase.as_str()).collect();
         shown.sort_unstable();
         shown.dedup();
@@ -277,7 +277,7 @@ impl Records for Scenes {
                 .collect(),
             boxes,
             tally,
-            ..Record::labelled(scene.id.clone(), picture, None, caption)
+            ..Record::labelled(scene.id.clone(), image, None, caption)
         })
     }
 }

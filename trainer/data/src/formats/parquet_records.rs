@@ -11,12 +11,12 @@ use arrow_schema::DataType;
 use crate::records::boxes::{Entry, check_lengths, ground};
 use crate::records::fault::{Broken, Cause, Fault};
 use crate::records::frame;
-use crate::records::picture::Picture;
+use crate::records::record_image::RecordImage;
 use crate::records::source::{Record, Records};
 
 /// Column that holds the image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PictureColumn {
+pub enum ImageColumn {
     /// `image`, a struct with `bytes`.
     Struct,
     /// A binary column of this name.
@@ -27,7 +27,7 @@ pub enum PictureColumn {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NamedColumns {
     /// The image.
-    pub picture: PictureColumn,
+    pub image: ImageColumn,
     /// Name of the column of captions: a text or a list of texts each.
     pub caption: &'static str,
 }
@@ -35,7 +35,7 @@ pub struct NamedColumns {
 /// The columns of one Arrow batch.
 struct Columns {
     key: Option<ArrayRef>,
-    picture: ArrayRef,
+    image: ArrayRef,
     caption: ArrayRef,
     noun_chunks: Option<ArrayRef>,
     ref_exps: Option<ArrayRef>,
@@ -93,9 +93,9 @@ impl Columns {
                 )
             })
         };
-        let picture = match named.picture {
-            PictureColumn::Plain(name) => column(name)?,
-            PictureColumn::Struct => {
+        let image = match named.image {
+            ImageColumn::Plain(name) => column(name)?,
+            ImageColumn::Struct => {
                 let image = column("image")?;
                 image
                     .as_struct_opt()
@@ -110,7 +110,7 @@ impl Columns {
         };
         Ok(Self {
             key: batch.column_by_name("key").cloned(),
-            picture,
+            image,
             caption: column(named.caption)?,
             noun_chunks: batch.column_by_name("noun_chunks").cloned(),
             ref_exps: batch.column_by_name("ref_exps").cloned(),
@@ -132,11 +132,11 @@ impl Columns {
     }
 
     fn read(&self, row: usize, key: String) -> Result<Record, Fault> {
-        let bytes = match self.picture.as_binary_view_opt() {
-            Some(pictures) if pictures.is_valid(row) => pictures.value(row),
-            _ => return Err(Fault::new(Cause::MissingPicture, "image is null")),
+        let bytes = match self.image.as_binary_view_opt() {
+            Some(images) if images.is_valid(row) => images.value(row),
+            _ => return Err(Fault::new(Cause::MissingImage, "image is null")),
         };
-        let picture = Picture::Encoded(bytes.to_vec());
+        let image = RecordImage::Encoded(bytes.to_vec());
         let captions = match list(&self.caption, row) {
             Some(items) => texts(&items)?,
             None => {
@@ -145,7 +145,7 @@ impl Columns {
                 vec![caption.ok_or_else(missing)?.to_owned()]
             }
         };
-        let record = Record::captioned(key, picture, captions)?;
+        let record = Record::captioned(key, image, captions)?;
         let synsets = match self.synsets.as_ref().and_then(|column| list(column, row)) {
             Some(items) => texts(&items)?,
             None => Vec::new(),
@@ -157,12 +157,7 @@ impl Columns {
             check_lengths(caption, &noun_chunks, &ref_exps)?;
         }
         let (mut boxes, mut tally) = ground(&record.caption, &noun_chunks, &ref_exps, &synsets);
-        frame::place(
-            &record.picture,
-            self.listed_size(row),
-            &mut boxes,
-            &mut tally,
-        );
+        frame::place(&record.image, self.listed_size(row), &mut boxes, &mut tally);
         Ok(Record {
             boxes,
             synsets,

@@ -18,7 +18,7 @@ use parquet::file::metadata::RowGroupMetaData;
 use crate::formats::caption_texts::KEYS;
 use crate::formats::parquet_chunks::Chunks;
 use crate::formats::parquet_pages::{self as pages, Bounds, MAX_RATIO, SMALL_GROUP};
-use crate::formats::parquet_records::{NamedColumns, ParquetRecords, PictureColumn};
+use crate::formats::parquet_records::{ImageColumn, NamedColumns, ParquetRecords};
 use crate::records::boxes::Boxes;
 use crate::records::error::{DataError, Result};
 use crate::records::fault::{Cause, Fault, panic_message};
@@ -303,8 +303,8 @@ fn check_columns(path: &Path, schema: &Schema, boxes: Boxes) -> Result<NamedColu
     // Excluded by the check of presence.
     let caption = captions.unwrap_or(KEYS[0]);
     check_types(path, schema, caption)?;
-    let picture = picture_column(path, schema)?;
-    Ok(NamedColumns { picture, caption })
+    let image = image_column(path, schema)?;
+    Ok(NamedColumns { image, caption })
 }
 
 fn check_presence(path: &Path, schema: &Schema, boxes: Boxes) -> Result<()> {
@@ -390,7 +390,7 @@ fn check_types(path: &Path, schema: &Schema, caption: &str) -> Result<()> {
 }
 
 /// Returns the column of the image after checking its type.
-fn picture_column(path: &Path, schema: &Schema) -> Result<PictureColumn> {
+fn image_column(path: &Path, schema: &Schema) -> Result<ImageColumn> {
     let (name, data_type) = match (column(schema, "image"), column(schema, "jpg")) {
         (Some(image), _) => ("image", image),
         (None, Some(jpg)) => ("jpg", jpg),
@@ -398,14 +398,14 @@ fn picture_column(path: &Path, schema: &Schema) -> Result<PictureColumn> {
         (None, None) => ("image", &DataType::Null),
     };
     match data_type {
-        DataType::BinaryView => Ok(PictureColumn::Plain(name)),
+        DataType::BinaryView => Ok(ImageColumn::Plain(name)),
         DataType::Struct(fields)
             if name == "image"
                 && fields
                     .iter()
                     .any(|f| f.name() == "bytes" && *f.data_type() == DataType::BinaryView) =>
         {
-            Ok(PictureColumn::Struct)
+            Ok(ImageColumn::Struct)
         }
         other => Err(wrong_type(
             path,
@@ -418,9 +418,9 @@ fn picture_column(path: &Path, schema: &Schema) -> Result<PictureColumn> {
 
 /// Returns the columns to read, as parquet's dotted paths.
 fn projected(schema: &Schema, columns: NamedColumns) -> Vec<&'static str> {
-    let picture = match columns.picture {
-        PictureColumn::Struct => "image.bytes",
-        PictureColumn::Plain(name) => name,
+    let image = match columns.image {
+        ImageColumn::Struct => "image.bytes",
+        ImageColumn::Plain(name) => name,
     };
     let has = |name: &&str| schema.field_with_name(name).is_ok();
     let sizes = ["width", "height"]
@@ -430,7 +430,7 @@ fn projected(schema: &Schema, columns: NamedColumns) -> Vec<&'static str> {
         .into_iter()
         .chain(sizes)
         .filter(has)
-        .chain([picture])
+        .chain([image])
         .collect()
 }
 

@@ -9,7 +9,7 @@ pub(crate) struct List {
     /// The list's own names of the splits `train`, `val` and `test`.
     splits: [&'static str; 3],
     /// Folder of the images.
-    pub(crate) pictures: &'static str,
+    pub(crate) images: &'static str,
     /// Parses a line into the path of the image below this folder, and its label.
     pub(crate) row: fn(&str) -> Option<(String, String)>,
 }
@@ -22,7 +22,7 @@ pub(crate) const LISTS: [List; 5] = [
     List {
         file: "meta/{}.txt",
         splits: SPLITS,
-        pictures: "images",
+        images: "images",
         row: |line| {
             let (label, _) = line.split_once('/')?;
             Some((format!("{line}.jpg"), label.to_owned()))
@@ -32,7 +32,7 @@ pub(crate) const LISTS: [List; 5] = [
     List {
         file: "images_variant_{}.txt",
         splits: SPLITS,
-        pictures: "images",
+        images: "images",
         row: |line| {
             let (id, variant) = line.split_once(' ')?;
             Some((format!("{id}.jpg"), variant.trim().replace('/', "-")))
@@ -42,7 +42,7 @@ pub(crate) const LISTS: [List; 5] = [
     List {
         file: "labels/{}1.txt",
         splits: SPLITS,
-        pictures: "images",
+        images: "images",
         row: |line| {
             let (label, _) = line.split_once('/')?;
             Some((line.to_owned(), label.to_owned()))
@@ -52,7 +52,7 @@ pub(crate) const LISTS: [List; 5] = [
     List {
         file: "annotations/{}.txt",
         splits: ["trainval", "trainval", "test"],
-        pictures: "images",
+        images: "images",
         row: |line| {
             let name = line.split(' ').next()?;
             let (label, _) = name.rsplit_once('_')?;
@@ -63,7 +63,7 @@ pub(crate) const LISTS: [List; 5] = [
     List {
         file: "{}_01.txt",
         splits: ["Training", "Training", "Testing"],
-        pictures: ".",
+        images: ".",
         row: |line| {
             let path = line.trim_start_matches('/');
             let (folder, _) = path.rsplit_once('/')?;

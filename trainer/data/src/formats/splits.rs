@@ -62,11 +62,11 @@ fn existing_file(path: PathBuf) -> Option<PathBuf> {
 }
 
 fn read_list(list: &List, folder: &Path, file: &Path) -> Result<Vec<Listed>> {
-    let pictures = folder.join(list.pictures);
+    let images = folder.join(list.images);
     let row = |line: String| {
         let (name, label) = (list.row)(&line)
             .ok_or_else(|| DataError::layout(file, EXPECTED, format!("the line `{line}`")))?;
-        let path = existing_file(pictures.join(&name));
+        let path = existing_file(images.join(&name));
         Ok(Listed::new(name, path.as_deref(), label))
     };
     lines(file)?.into_iter().map(row).collect()
@@ -168,7 +168,7 @@ pub fn open(folder: &Path, dataset: Option<&str>, split: &str) -> Result<Option<
             let file = list.path(&root, split);
             // A list counts only together with its images: other datasets also have files with such
             // names.
-            if file.is_file() && root.join(list.pictures).is_dir() {
+            if file.is_file() && root.join(list.images).is_dir() {
                 return split_of(&file, read_list(list, &root, &file)?);
             }
         }
@@ -185,7 +185,7 @@ pub fn open(folder: &Path, dataset: Option<&str>, split: &str) -> Result<Option<
         let row = |(label, path): (&str, &Path)| {
             Listed::new(path.display().to_string(), Some(path), label)
         };
-        return split_of(folder, folders.pictures().map(row).collect());
+        return split_of(folder, folders.images().map(row).collect());
     }
     Ok(None)
 }

@@ -9,8 +9,8 @@ use image::{Rgb, RgbImage};
 
 use crate::records::boxes::{BoxTally, GroundedBox, Origin, Region};
 use crate::records::fault::Broken;
-use crate::records::picture::Picture;
 use crate::records::random::{Purpose, Random};
+use crate::records::record_image::RecordImage;
 use crate::records::source::{Dataset, Record, Records, Unit};
 
 /// Records per unit.
@@ -250,11 +250,11 @@ fn synthetic_record(seed: u64, size: u32, index: u64) -> Record {
     let mut random = Random::new(seed, Purpose::Synthetic, 0, index);
     let background = BACKGROUNDS[random.below(4) as usize];
     let (placed, caption) = arrange(&mut random, size);
-    let mut picture = RgbImage::from_pixel(size, size, Rgb(background));
+    let mut image = RgbImage::from_pixel(size, size, Rgb(background));
     for shape in &placed {
-        paint(&mut picture, shape);
+        paint(&mut image, shape);
     }
-    for value in picture.iter_mut() {
+    for value in image.iter_mut() {
         let noise = random.below(17) as i16 - 8;
         *value = (i16::from(*value) + noise).clamp(0, 255) as u8;
     }
@@ -268,19 +268,19 @@ fn synthetic_record(seed: u64, size: u32, index: u64) -> Record {
         boxes,
         ..Record::labelled(
             format!("{index:08}"),
-            Picture::Decoded(picture),
+            RecordImage::Decoded(image),
             None,
             caption,
         )
     }
 }
 
-fn paint(picture: &mut RgbImage, placed: &PlacedShape) {
+fn paint(image: &mut RgbImage, placed: &PlacedShape) {
     let across = |pixel: u32| (2 * pixel + 1) as f32 / placed.side as f32 - 1.0;
     for y in 0..placed.side {
         for x in 0..placed.side {
             if placed.shape.covers(across(x), across(y)) {
-                picture.put_pixel(
+                image.put_pixel(
                     placed.left + x,
                     placed.top + y,
                     Rgb(COLOURS[placed.colour].1),
@@ -320,7 +320,7 @@ mod tests {
     fn boxes_contain_the_named_shape() {
         for index in 0..200 {
             let record = synthetic_record(3, 48, index);
-            let Picture::Decoded(picture) = &record.picture else {
+            let RecordImage::Decoded(image) = &record.image else {
                 panic!("drawn")
             };
             for found in record.boxes.iter().filter(|b| b.phrase.contains(' ')) {
@@ -336,7 +336,7 @@ mod tests {
                 let close = (top..bottom)
                     .flat_map(|y| (left..right).map(move |x| (x, y)))
                     .filter(|&(x, y)| {
-                        picture
+                        image
                             .get_pixel(x, y)
                             .0
                             .iter()
@@ -360,7 +360,7 @@ mod tests {
         );
         let read = |unit: usize, row: usize| data.load(unit).unwrap().read(row).unwrap();
         assert_eq!(read(1, 44).key, "00000300");
-        let pixels = |record: &Record| record.picture.decode().unwrap();
+        let pixels = |record: &Record| record.image.decode().unwrap();
         assert_eq!(pixels(&read(1, 44)), pixels(&synthetic_record(7, 32, 300)));
         assert_ne!(
             pixels(&synthetic_record(8, 32, 300)),

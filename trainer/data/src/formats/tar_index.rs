@@ -11,7 +11,7 @@ use espalier_io::storage::{ShardFile, ShardReader};
 
 use crate::formats::caption_texts;
 use crate::records::fault::{Cause, Fault};
-use crate::records::picture::ByteRange;
+use crate::records::record_image::ByteRange;
 use crate::records::walk::{self, EXTENSIONS, HIDDEN, LeftOut};
 
 /// Rule for members that are neither files nor folders.

@@ -14,7 +14,7 @@ use crate::records::boxes::{
 use crate::records::error::{DataError, Result};
 use crate::records::fault::{Broken, Cause, Fault};
 use crate::records::frame;
-use crate::records::picture::{ByteRange, Picture};
+use crate::records::record_image::{ByteRange, RecordImage};
 use crate::records::source::{Record, Records};
 use crate::records::walk::{EXTENSIONS, LeftOut};
 
@@ -48,13 +48,13 @@ impl TarLayout {
                 Boxes::Required => None,
                 Boxes::Optional => group.caption(),
             });
-            picture_of(group).and(texts).map(|_| Self::Raw)
+            image_of(group).and(texts).map(|_| Self::Raw)
         }
     }
 }
 
 /// Returns the image of a record.
-pub(super) fn picture_of(group: &MemberGroup) -> Option<&ByteRange> {
+pub(super) fn image_of(group: &MemberGroup) -> Option<&ByteRange> {
     EXTENSIONS.iter().find_map(|extension| group.get(extension))
 }
 
@@ -181,7 +181,7 @@ fn is_complete(
 ) -> bool {
     match layout {
         TarLayout::Raw => {
-            picture_of(last).is_some()
+            image_of(last).is_some()
                 && (last.has("json") || boxes == Boxes::Optional)
                 && (first.key == last.key || TEXTS.iter().all(|e| last.has(e) || !first.has(e)))
         }
@@ -271,8 +271,8 @@ fn not_blank(caption: String) -> Result<String, Fault> {
 }
 
 fn read_raw(group: &MemberGroup, boxes: Boxes) -> Result<Record, Fault> {
-    let picture = picture_of(group)
-        .ok_or_else(|| Fault::new(Cause::MissingPicture, "no .jpg, .png or .webp member"))?;
+    let image = image_of(group)
+        .ok_or_else(|| Fault::new(Cause::MissingImage, "no .jpg, .png or .webp member"))?;
     let json = match boxes {
         Boxes::Optional if !group.has("json") => Value::Null,
         _ => json_of(group)?,
@@ -288,8 +288,8 @@ fn read_raw(group: &MemberGroup, boxes: Boxes) -> Result<Record, Fault> {
             }
         },
     };
-    let picture = Picture::ByteRange(picture.clone());
-    let record = Record::captioned(group.key.clone(), picture, captions)?;
+    let image = RecordImage::ByteRange(image.clone());
+    let record = Record::captioned(group.key.clone(), image, captions)?;
     let noun_chunks = entries(&json, "noun_chunks")?;
     let ref_exps = entries(&json, "ref_exps")?;
     let synsets = strings(&json, "synsets")?;
@@ -299,7 +299,7 @@ fn read_raw(group: &MemberGroup, boxes: Boxes) -> Result<Record, Fault> {
     let (mut boxes, mut tally) = ground(&record.caption, &noun_chunks, &ref_exps, &synsets);
     let side = |key: &str| json.get(key)?.as_f64();
     let listed = side("width").zip(side("height"));
-    frame::place(&record.picture, listed, &mut boxes, &mut tally);
+    frame::place(&record.image, listed, &mut boxes, &mut tally);
     Ok(Record {
         boxes,
         synsets,
@@ -387,7 +387,7 @@ fn count_of(group: &MemberGroup) -> Result<usize, Fault> {
 
 fn read_prepared(group: &MemberGroup) -> Result<Record, Fault> {
     let member = |extension: &str| group.get(extension).ok_or_else(|| missing(extension));
-    let picture = member("child.jpg")?.clone();
+    let image = member("child.jpg")?.clone();
     let caption = not_blank(text_of(member("child.txt")?, "child.txt")?)?;
     let mut tally = BoxTally::default();
     let mut boxes = Vec::new();
@@ -402,15 +402,15 @@ fn read_prepared(group: &MemberGroup) -> Result<Record, Fault> {
         }
         boxes.push(GroundedBox {
             phrase,
-            region: Region::Crop(Picture::ByteRange(crop)),
+            region: Region::Crop(RecordImage::ByteRange(crop)),
             origin: Origin::Prepared,
             synset: None,
         });
     }
-    let picture = Picture::ByteRange(picture);
+    let image = RecordImage::ByteRange(image);
     Ok(Record {
         boxes,
         tally,
-        ..Record::labelled(group.key.clone(), picture, None, caption)
+        ..Record::labelled(group.key.clone(), image, None, caption)
     })
 }

@@ -7,7 +7,7 @@ use std::ops::AddAssign;
 use serde::{Deserialize, Serialize};
 
 use crate::records::fault::{Cause, Fault};
-use crate::records::picture::Picture;
+use crate::records::record_image::RecordImage;
 
 /// Longest caption in bytes; published ones have some hundred.
 const MAX_CAPTION: usize = 1 << 16;
@@ -45,7 +45,7 @@ pub enum Region {
     /// Left, top, right, bottom relative to the image, in [0, 1], left < right, top < bottom.
     Relative([f64; 4]),
     /// A separate crop.
-    Crop(Picture),
+    Crop(RecordImage),
 }
 
 /// A box with its phrase.

@@ -8,7 +8,7 @@ use image::codecs::jpeg::JpegEncoder;
 use image::imageops::{blur, rotate90};
 
 use crate::records::fault::{Broken, Cause, Fault};
-use crate::records::picture::Picture;
+use crate::records::record_image::RecordImage;
 use crate::records::source::{Dataset, Record, Records, Unit};
 use crate::records::walk::LeftOut;
 
@@ -41,12 +41,12 @@ const LABEL_PRESERVING: [Corruption; 3] = [Corruption::Blur, Corruption::Jpeg, C
 /// # Errors
 /// Fails as [`Corruption::apply`] does.
 pub(crate) fn corrupt(
-    picture: RgbImage,
+    image: RgbImage,
     mut uniform: impl FnMut() -> f32,
 ) -> Result<RgbImage, Fault> {
     let index = (uniform() * LABEL_PRESERVING.len() as f32) as usize;
     let corruption = LABEL_PRESERVING[index.min(LABEL_PRESERVING.len() - 1)];
-    corruption.apply(picture, uniform())?.decode()
+    corruption.apply(image, uniform())?.decode()
 }
 
 impl Corruption {
@@ -55,36 +55,36 @@ impl Corruption {
     ///
     /// # Errors
     /// If JPEG encoding fails, for example for an image with a side above 65,535 pixels.
-    pub fn apply(self, mut picture: RgbImage, strength: f32) -> Result<Picture, Fault> {
+    pub fn apply(self, mut image: RgbImage, strength: f32) -> Result<RecordImage, Fault> {
         let pixels = match self {
             Self::Blur => {
-                let sigma = strength * BLUR_SIGMA * picture.width().min(picture.height()) as f32;
+                let sigma = strength * BLUR_SIGMA * image.width().min(image.height()) as f32;
                 // Below this, neighbours have no effect, and kernel weights overflow for sigma near
                 // 0.
                 if sigma < 0.05 {
-                    picture
+                    image
                 } else {
-                    blur(&picture, sigma)
+                    blur(&image, sigma)
                 }
             }
             Self::Jpeg => {
                 let mut bytes = Vec::new();
                 let quality = 100.0 - strength * (100.0 - f32::from(JPEG_QUALITY));
                 JpegEncoder::new_with_quality(&mut bytes, quality.round() as u8)
-                    .encode_image(&picture)
-                    .map_err(|e| Fault::new(Cause::UnreadablePicture, e.to_string()))?;
-                return Ok(Picture::Encoded(bytes));
+                    .encode_image(&image)
+                    .map_err(|e| Fault::new(Cause::UnreadableImage, e.to_string()))?;
+                return Ok(RecordImage::Encoded(bytes));
             }
-            Self::Turn => rotate90(&picture),
+            Self::Turn => rotate90(&image),
             Self::Dark => {
                 let factor = 1.0 - strength * (1.0 - DARK_FACTOR);
-                picture
+                image
                     .iter_mut()
                     .for_each(|value| *value = (f32::from(*value) * factor).round() as u8);
-                picture
+                image
             }
         };
-        Ok(Picture::Decoded(pixels))
+        Ok(RecordImage::Decoded(pixels))
     }
 
     /// Wraps a dataset so that its whole images are corrupted. The boxes remain valid only for
@@ -139,10 +139,10 @@ impl Records for CorruptedRecords {
     fn read(&self, row: usize) -> Result<Record, Broken> {
         let mut record = self.records.read(row)?;
         let corrupted = record
-            .picture
+            .image
             .decode()
             .and_then(|p| self.corruption.apply(p, 1.0));
-        record.picture = corrupted.map_err(|fault| fault.of(&record.key))?;
+        record.image = corrupted.map_err(|fault| fault.of(&record.key))?;
         Ok(record)
     }
 }
@@ -153,7 +153,7 @@ mod tests {
     use super::*;
     use crate::Synthetic;
 
-    fn picture() -> RgbImage {
+    fn image() -> RgbImage {
         RgbImage::from_fn(40, 20, |x, y| {
             let on = (x / 4 + y / 4) % 2 == 0;
             image::Rgb(if on { [200, 40, 12] } else { [10, 90, 240] })
@@ -161,17 +161,17 @@ mod tests {
     }
 
     fn corrupted(corruption: Corruption) -> RgbImage {
-        corruption.apply(picture(), 1.0).unwrap().decode().unwrap()
+        corruption.apply(image(), 1.0).unwrap().decode().unwrap()
     }
 
     /// Returns the mean difference of horizontally adjacent pixels.
-    fn edges(picture: &RgbImage) -> f64 {
-        let row = |y| (1..picture.width()).map(move |x| (x, y));
-        let all = (0..picture.height()).flat_map(row);
+    fn edges(image: &RgbImage) -> f64 {
+        let row = |y| (1..image.width()).map(move |x| (x, y));
+        let all = (0..image.height()).flat_map(row);
         let differences = all.map(|(x, y)| {
-            f64::from(picture.get_pixel(x, y).0[0].abs_diff(picture.get_pixel(x - 1, y).0[0]))
+            f64::from(image.get_pixel(x, y).0[0].abs_diff(image.get_pixel(x - 1, y).0[0]))
         });
-        differences.sum::<f64>() / f64::from(picture.width() * picture.height())
+        differences.sum::<f64>() / f64::from(image.width() * image.height())
     }
 
     #[test]
@@ -179,12 +179,12 @@ mod tests {
         let turned = corrupted(Corruption::Turn);
         assert_eq!(turned.dimensions(), (20, 40));
         // The lower left corner moves to the upper left.
-        assert_eq!(turned.get_pixel(0, 0), picture().get_pixel(0, 19));
+        assert_eq!(turned.get_pixel(0, 0), image().get_pixel(0, 19));
         assert_eq!(corrupted(Corruption::Dark).get_pixel(0, 0).0, [50, 10, 3]);
-        assert!(edges(&corrupted(Corruption::Blur)) < 0.98 * edges(&picture()));
+        assert!(edges(&corrupted(Corruption::Blur)) < 0.98 * edges(&image()));
         let compressed = corrupted(Corruption::Jpeg);
         assert_eq!(compressed.dimensions(), (40, 20));
-        assert_ne!(compressed, picture());
+        assert_ne!(compressed, image());
     }
 
     #[test]
@@ -192,13 +192,13 @@ mod tests {
         for corruption in LABEL_PRESERVING {
             let apply = |strength| {
                 corruption
-                    .apply(picture(), strength)
+                    .apply(image(), strength)
                     .unwrap()
                     .decode()
                     .unwrap()
             };
             let distance = |corrupted: RgbImage| {
-                let pairs = corrupted.iter().zip(picture().into_raw());
+                let pairs = corrupted.iter().zip(image().into_raw());
                 pairs.map(|(a, b)| u64::from(a.abs_diff(b))).sum::<u64>()
             };
             let (none, most, full) = (
@@ -214,7 +214,7 @@ mod tests {
         // Every corruption is selected, up to the last draw.
         let mut sums = [0.0, 0.4, 0.999].map(|first| {
             let mut draws = [first, 0.999].into_iter();
-            let pixels = corrupt(picture(), || draws.next().unwrap()).unwrap();
+            let pixels = corrupt(image(), || draws.next().unwrap()).unwrap();
             assert_eq!(pixels.dimensions(), (40, 20));
             pixels.iter().map(|v| u64::from(*v)).sum::<u64>()
         });
@@ -230,11 +230,11 @@ mod tests {
         let read = |data: &dyn Dataset| data.load(0).unwrap().read(3).unwrap();
         let (before, after) = (read(data.as_ref()), read(dark.as_ref()));
         assert_eq!((before.key, before.caption), (after.key, after.caption));
-        let sum = |picture: &Picture| {
-            let pixels = picture.decode().unwrap();
+        let sum = |image: &RecordImage| {
+            let pixels = image.decode().unwrap();
             pixels.iter().map(|v| u64::from(*v)).sum::<u64>()
         };
-        let (before, after) = (sum(&before.picture), sum(&after.picture));
+        let (before, after) = (sum(&before.image), sum(&after.image));
         assert!(after < before / 3 && after > before / 5, "{before} {after}");
     }
 }

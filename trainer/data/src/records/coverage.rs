@@ -98,15 +98,15 @@ mod tests {
     fn found_and_missing_items_add_up_to_the_expected_ones() {
         let mut coverage = Coverage::default();
         coverage.usable(5);
-        coverage.miss("picture not there", "a.jpg");
-        coverage.miss("picture not there", "b.jpg");
-        coverage.lose("picture cannot be read", 1, "c.jpg");
+        coverage.miss("image not there", "a.jpg");
+        coverage.miss("image not there", "b.jpg");
+        coverage.lose("image cannot be read", 1, "c.jpg");
         coverage.lose("another cause", 0, "");
         coverage.note("id given twice", 1, "7");
         assert_eq!((coverage.expected, coverage.found), (7, 4));
         let missing: u64 = coverage.missing.values().map(|m| m.count).sum();
         assert_eq!(coverage.found + missing, coverage.expected);
-        assert_eq!(coverage.missing["picture not there"].example, "a.jpg");
+        assert_eq!(coverage.missing["image not there"].example, "a.jpg");
         assert_eq!(coverage.missing.len(), 2);
         assert!(!coverage.is_complete() && Coverage::default().is_complete());
     }

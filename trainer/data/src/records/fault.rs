@@ -17,10 +17,12 @@ pub enum Cause {
     ShardEndsEarly,
     /// The shard, or this part of it, cannot be read.
     ShardDamaged,
-    /// There is no image.
-    MissingPicture,
+    /// There is no image. The alias is the name in feature caches of earlier versions.
+    #[serde(alias = "missing_picture")]
+    MissingImage,
     /// The bytes are not an image, or the image is truncated or unsupported.
-    UnreadablePicture,
+    #[serde(alias = "unreadable_picture")]
+    UnreadableImage,
     /// There is no caption, or a blank one.
     MissingCaption,
     /// The caption or a phrase is not UTF-8.
@@ -42,8 +44,8 @@ impl Cause {
         match self {
             Self::ShardEndsEarly => "shard ends early",
             Self::ShardDamaged => "shard cannot be read",
-            Self::MissingPicture => "no picture",
-            Self::UnreadablePicture => "picture cannot be read",
+            Self::MissingImage => "no image",
+            Self::UnreadableImage => "image cannot be read",
             Self::MissingCaption => "no caption",
             Self::UnreadableText => "text is not UTF-8",
             Self::UnreadableMetadata => "metadata cannot be read",
@@ -249,20 +251,20 @@ mod tests {
             seen: 2,
             ..Default::default()
         };
-        first.add("a.tar", &broken("1", Cause::UnreadablePicture));
+        first.add("a.tar", &broken("1", Cause::UnreadableImage));
         let mut second = BrokenCounts {
             seen: 8,
             no_usable_box: 1,
             ..Default::default()
         };
-        second.add("b.tar", &broken("2", Cause::UnreadablePicture));
+        second.add("b.tar", &broken("2", Cause::UnreadableImage));
         second.add("b.tar", &broken("3", Cause::MissingCaption));
         first.merge(&second);
         assert_eq!(first.broken(), 3);
         assert!((first.fraction() - 0.3).abs() < 1e-12);
         assert_eq!(
             first.to_string(),
-            "  picture cannot be read: 2 (for example a.tar, record 1: because)\n  \
+            "  image cannot be read: 2 (for example a.tar, record 1: because)\n  \
              no caption: 1 (for example b.tar, record 3: because)\n  no usable box: 1"
         );
     }
@@ -275,7 +277,7 @@ mod tests {
                 ..BrokenCounts::default()
             };
             for key in 0..broken {
-                let fault = Fault::new(Cause::UnreadablePicture, "because");
+                let fault = Fault::new(Cause::UnreadableImage, "because");
                 counts.add("a.tar", &fault.of(key.to_string()));
             }
             counts.exceed(max_broken)

@@ -7,7 +7,7 @@ use espalier_core::input::crop_box;
 use espalier_io::disk::read;
 
 use crate::records::fault::{Broken, Cause, Fault};
-use crate::records::picture::Picture;
+use crate::records::record_image::RecordImage;
 use crate::records::source::{Record, Records};
 use crate::records::table::Table;
 
@@ -40,16 +40,16 @@ impl Records for Rows {
         let item = &self.0[row];
         let broken = |fault: Fault| fault.of(item.path.display().to_string());
         let bytes = read::bytes(&item.path)
-            .map_err(|e| broken(Fault::new(Cause::MissingPicture, e.to_string())))?;
-        let mut picture = Picture::Encoded(bytes);
+            .map_err(|e| broken(Fault::new(Cause::MissingImage, e.to_string())))?;
+        let mut image = RecordImage::Encoded(bytes);
         if let Some(region) = item.region {
-            let whole = picture.decode().map_err(broken)?;
+            let whole = image.decode().map_err(broken)?;
             let part = crop_box(&whole, region).ok_or_else(|| {
                 let detail = format!("the box {region:?} contains no pixel");
-                broken(Fault::new(Cause::UnreadablePicture, detail))
+                broken(Fault::new(Cause::UnreadableImage, detail))
             })?;
-            picture = Picture::Decoded(part);
+            image = RecordImage::Decoded(part);
         }
-        Ok(Record::labelled(row.to_string(), picture, None, ""))
+        Ok(Record::labelled(row.to_string(), image, None, ""))
     }
 }

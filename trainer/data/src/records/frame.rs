@@ -2,7 +2,7 @@
 //! others upright, as their EXIF orientation says.
 
 use crate::records::boxes::{BoxTally, GroundedBox, Region};
-use crate::records::picture::Picture;
+use crate::records::record_image::RecordImage;
 
 /// Largest difference of two proportions (as a ratio) that is due to rounding and resizing.
 const TOLERANCE: f64 = 1.02;
@@ -13,13 +13,13 @@ const TOLERANCE: f64 = 1.02;
 /// Boxes of a photo whose proportions fit neither frame are removed: they belong to other pixels. A size that fits
 /// both frames of a turned photo, or none, is taken for the upright one.
 pub(crate) fn place(
-    picture: &Picture,
+    image: &RecordImage,
     listed: Option<(f64, f64)>,
     boxes: &mut Vec<GroundedBox>,
     tally: &mut BoxTally,
 ) {
     let listed = listed.filter(|(width, height)| *width > 0.0 && *height > 0.0);
-    let Some(frame) = picture.frame().filter(|_| !boxes.is_empty()) else {
+    let Some(frame) = image.frame().filter(|_| !boxes.is_empty()) else {
         return;
     };
     let Some(listed) = listed else {
@@ -57,7 +57,7 @@ mod tests {
     use crate::records::boxes::Origin;
 
     /// Returns a JPEG of 40 x 30 stored pixels with this orientation.
-    fn photo(flag: u8) -> Picture {
+    fn photo(flag: u8) -> RecordImage {
         let mut bytes = Vec::new();
         let image = image::RgbImage::new(40, 30);
         let mut encoder = image::codecs::jpeg::JpegEncoder::new(&mut bytes);
@@ -68,7 +68,7 @@ mod tests {
         ];
         image::ImageEncoder::set_exif_metadata(&mut encoder, exif.concat()).unwrap();
         encoder.encode_image(&image).unwrap();
-        Picture::Encoded(bytes)
+        RecordImage::Encoded(bytes)
     }
 
     fn placed(flag: u8, listed: (f64, f64)) -> (Vec<[f64; 4]>, BoxTally) {

@@ -169,7 +169,7 @@ impl Dataset for Lane {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::records::picture::Picture;
+    use crate::records::record_image::RecordImage;
     use crate::records::source::Record;
     use crate::records::table::Table;
 
@@ -209,7 +209,12 @@ mod tests {
 
     impl Records for Numbers {
         fn read(&self, row: usize) -> Result<Record, Broken> {
-            Ok(Record::labelled(row.to_string(), Picture::None, None, ""))
+            Ok(Record::labelled(
+                row.to_string(),
+                RecordImage::None,
+                None,
+                "",
+            ))
         }
     }
 

@@ -5,7 +5,7 @@ use image::imageops::flip_horizontal_in_place;
 
 use crate::records::boxes::Region;
 use crate::records::fault::Fault;
-use crate::records::picture::Picture;
+use crate::records::record_image::RecordImage;
 use crate::records::source::Record;
 
 /// Words that a horizontal flip makes wrong.
@@ -24,8 +24,8 @@ fn mentions_side(text: &str) -> bool {
         .any(|word| SIDES.iter().any(|side| word.eq_ignore_ascii_case(side)))
 }
 
-fn flipped(picture: &Picture) -> Result<RgbImage, Fault> {
-    let mut pixels = picture.decode()?;
+fn flipped(image: &RecordImage) -> Result<RgbImage, Fault> {
+    let mut pixels = image.decode()?;
     flip_horizontal_in_place(&mut pixels);
     Ok(pixels)
 }
@@ -42,7 +42,7 @@ pub(crate) fn mentions_sides(record: &Record) -> bool {
 /// # Errors
 /// If an image cannot be read.
 pub(crate) fn mirrored(record: Record) -> Result<Record, Fault> {
-    mirrored_by(record, |picture| Ok(Picture::Decoded(flipped(&picture)?)))
+    mirrored_by(record, |image| Ok(RecordImage::Decoded(flipped(&image)?)))
 }
 
 /// As [`mirrored`], but leaves the pixels as they are, for a reader that needs only the boxes.
@@ -52,12 +52,12 @@ pub(crate) fn with_mirrored_boxes(record: Record) -> Result<Record, Fault> {
 
 fn mirrored_by(
     mut record: Record,
-    flip: impl Fn(Picture) -> Result<Picture, Fault>,
+    flip: impl Fn(RecordImage) -> Result<RecordImage, Fault>,
 ) -> Result<Record, Fault> {
     if mentions_sides(&record) {
         return Ok(record);
     }
-    record.picture = flip(record.picture)?;
+    record.image = flip(record.image)?;
     for grounded in &mut record.boxes {
         match &mut grounded.region {
             Region::Relative(place) => {
@@ -65,7 +65,7 @@ fn mirrored_by(
                 (place[0], place[2]) = (1.0 - right, 1.0 - left);
             }
             Region::Crop(crop) => {
-                let stored = std::mem::replace(crop, Picture::None);
+                let stored = std::mem::replace(crop, RecordImage::None);
                 *crop = flip(stored)?;
             }
         }
@@ -83,10 +83,10 @@ mod tests {
     use crate::records::boxes::{BoxTally, GroundedBox, Origin};
 
     fn record(caption: &str) -> Record {
-        let picture = RgbImage::from_fn(4, 1, |x, _| Rgb([x as u8; 3]));
+        let image = RgbImage::from_fn(4, 1, |x, _| Rgb([x as u8; 3]));
         Record {
             key: "0".into(),
-            picture: Picture::Decoded(picture),
+            image: RecordImage::Decoded(image),
             caption: caption.into(),
             more_captions: Vec::new(),
             boxes: vec![GroundedBox {
@@ -102,7 +102,7 @@ mod tests {
     }
 
     fn red_values(record: &Record) -> Vec<u8> {
-        let pixels = record.picture.decode().unwrap();
+        let pixels = record.image.decode().unwrap();
         pixels.pixels().map(|p| p[0]).collect()
     }
 

@@ -5,8 +5,8 @@ use sha2::{Digest, Sha256};
 use crate::records::boxes::{BoxTally, GroundedBox};
 use crate::records::fault::{Broken, Cause, Fault};
 use crate::records::lineage::TextChain;
-use crate::records::picture::Picture;
 use crate::records::random::Random;
+use crate::records::record_image::RecordImage;
 use crate::records::walk::LeftOut;
 
 /// A part of a dataset that is loaded as a whole: a row group of a parquet shard, or a tar.
@@ -98,7 +98,7 @@ pub struct Record {
     /// Its key in the dataset.
     pub key: String,
     /// The whole image, if the dataset has images.
-    pub picture: Picture,
+    pub image: RecordImage,
     /// The caption, not blank.
     pub caption: String,
     /// Further captions of the same image, where the dataset has several.
@@ -117,13 +117,13 @@ impl Record {
     /// Creates a record of an image with at most one label and no boxes.
     pub fn labelled(
         key: String,
-        picture: Picture,
+        image: RecordImage,
         label: Option<String>,
         caption: impl Into<String>,
     ) -> Self {
         Self {
             key,
-            picture,
+            image,
             caption: caption.into(),
             more_captions: Vec::new(),
             boxes: Vec::new(),
@@ -137,7 +137,11 @@ impl Record {
     ///
     /// # Errors
     /// If all captions are blank.
-    pub fn captioned(key: String, picture: Picture, captions: Vec<String>) -> Result<Self, Fault> {
+    pub fn captioned(
+        key: String,
+        image: RecordImage,
+        captions: Vec<String>,
+    ) -> Result<Self, Fault> {
         let detail = match captions.len() {
             0 => "the image has no caption",
             1 => "the caption is blank",
@@ -148,7 +152,7 @@ impl Record {
         let caption = first.ok_or_else(|| Fault::new(Cause::MissingCaption, detail))?;
         Ok(Self {
             more_captions: captions.collect(),
-            ..Self::labelled(key, picture, None, caption)
+            ..Self::labelled(key, image, None, caption)
         })
     }
 
@@ -176,7 +180,7 @@ impl Record {
         let last = chain.positives.last().cloned().unwrap_or_default();
         Self {
             chain: Some(chain),
-            ..Self::labelled(key, Picture::None, None, last)
+            ..Self::labelled(key, RecordImage::None, None, last)
         }
     }
 }

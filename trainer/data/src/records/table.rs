@@ -79,13 +79,18 @@ impl Records for Part {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::records::picture::Picture;
+    use crate::records::record_image::RecordImage;
 
     struct Numbers;
 
     impl Records for Numbers {
         fn read(&self, row: usize) -> Result<Record, Broken> {
-            Ok(Record::labelled(row.to_string(), Picture::None, None, ""))
+            Ok(Record::labelled(
+                row.to_string(),
+                RecordImage::None,
+                None,
+                "",
+            ))
         }
     }
 

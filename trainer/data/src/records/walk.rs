@@ -208,7 +208,7 @@ pub fn images_below(folder: &Path) -> Result<Found> {
 pub fn only_images(files: Vec<PathBuf>, left_out: &mut LeftOut) -> Vec<PathBuf> {
     let mut images = Vec::with_capacity(files.len());
     for file in files {
-        match is_picture(&file) {
+        match is_image_file(&file) {
             true => images.push(file),
             false => leave_out(left_out, NO_IMAGE, 1, &file),
         }
@@ -229,7 +229,7 @@ fn count(path: &Path) -> u64 {
 
 /// Returns whether a file is an image: by its extension, or else by its content.
 #[must_use]
-pub fn is_picture(path: &Path) -> bool {
+pub fn is_image_file(path: &Path) -> bool {
     let extension = path
         .extension()
         .and_then(|e| e.to_str())

@@ -23,7 +23,7 @@ pub struct BoxCrop {
     /// Label of the crop, where the dataset has one.
     pub label: Option<String>,
     /// Preprocessed for the model.
-    pub picture: RgbImage,
+    pub image: RgbImage,
 }
 
 /// An image with its crops.
@@ -34,7 +34,7 @@ pub struct CroppedImage {
     /// Caption; blank where the dataset has none.
     pub caption: String,
     /// Preprocessed for the model.
-    pub picture: RgbImage,
+    pub image: RgbImage,
     /// The original image.
     pub original: RgbImage,
     /// Boxes that are large enough, noun chunks first.
@@ -42,12 +42,12 @@ pub struct CroppedImage {
 }
 
 fn prepare(record: Record, preprocess: &Preprocess) -> Result<CroppedImage, Broken> {
-    let preprocessed = |picture: &RgbImage| {
-        let pixels = preprocess.apply(picture);
-        pixels.map_err(|e| Fault::new(Cause::UnreadablePicture, e.to_string()))
+    let preprocessed = |image: &RgbImage| {
+        let pixels = preprocess.apply(image);
+        pixels.map_err(|e| Fault::new(Cause::UnreadableImage, e.to_string()))
     };
     let read = || -> Result<_, Fault> {
-        let original = record.picture.decode()?;
+        let original = record.image.decode()?;
         let min_box_px = default_min_box_px(preprocess.size);
         let mut boxes = Vec::new();
         for GroundedBox {
@@ -60,16 +60,16 @@ fn prepare(record: Record, preprocess: &Preprocess) -> Result<CroppedImage, Brok
             boxes.push(BoxCrop {
                 phrase,
                 label: synset,
-                picture: preprocessed(&crop_region(&region, &original)?)?,
+                image: preprocessed(&crop_region(&region, &original)?)?,
             });
         }
         Ok((preprocessed(&original)?, original, boxes))
     };
     match read() {
-        Ok((picture, original, boxes)) => Ok(CroppedImage {
+        Ok((image, original, boxes)) => Ok(CroppedImage {
             key: record.key,
             caption: record.caption,
-            picture,
+            image,
             original,
             boxes,
         }),
@@ -149,9 +149,9 @@ mod tests {
         let mut keys = Vec::new();
         read(&data, &preprocess, 270, 0.01, |images| {
             for image in images {
-                assert_eq!(image.picture.dimensions(), (16, 16));
+                assert_eq!(image.image.dimensions(), (16, 16));
                 assert_eq!(image.original.dimensions(), (48, 48));
-                let ready = image.boxes.iter().map(|b| b.picture.dimensions());
+                let ready = image.boxes.iter().map(|b| b.image.dimensions());
                 assert!(!image.boxes.is_empty() && ready.into_iter().all(|d| d == (16, 16)));
                 keys.push(image.key);
             }
@@ -181,7 +181,7 @@ mod tests {
         match read_up_to(9, 0.0).unwrap_err() {
             DataError::TooManyBroken { counts, .. } => {
                 assert_eq!((counts.seen, counts.broken()), (8, 2));
-                let example = &counts.by_cause[&Cause::UnreadablePicture].example;
+                let example = &counts.by_cause[&Cause::UnreadableImage].example;
                 assert_eq!(
                     (example.file.as_str(), example.key.as_str()),
                     ("flawed.tar", "0/1")

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::records::boxes::Region;
 use crate::records::fault::{Broken, Cause, Fault};
-use crate::records::picture::Picture;
+use crate::records::record_image::RecordImage;
 use crate::records::source::{Dataset, Record, Records, Unit};
 use crate::sampling::regions::crop_region;
 
@@ -78,15 +78,15 @@ impl Records for Boxes {
         let mut record = self.images.read(record_row as usize)?;
         let key = format!("{}#{box_index}", record.key);
         if box_index as usize >= record.boxes.len() {
-            let missing = Fault::new(Cause::UnreadablePicture, "the record has no such box");
+            let missing = Fault::new(Cause::UnreadableImage, "the record has no such box");
             return Err(missing.of(&key));
         }
         let grounded = record.boxes.swap_remove(box_index as usize);
         let crop = match grounded.region {
-            Region::Crop(picture) => Ok(picture),
+            Region::Crop(image) => Ok(image),
             region @ Region::Relative(_) => {
-                let image = record.picture.decode();
-                image.and_then(|image| crop_region(&region, &image).map(Picture::Decoded))
+                let image = record.image.decode();
+                image.and_then(|image| crop_region(&region, &image).map(RecordImage::Decoded))
             }
         };
         let crop = crop.map_err(|fault| fault.of(&key))?;
@@ -120,7 +120,7 @@ mod tests {
         let crops = Crops::new(Arc::clone(&whole));
         let mut expected = Vec::new();
         for record in read_all(&*whole).into_iter().map(Result::unwrap) {
-            let image = record.picture.decode().unwrap();
+            let image = record.image.decode().unwrap();
             for (index, grounded) in record.boxes.iter().enumerate() {
                 let crop = crop_region(&grounded.region, &image).unwrap();
                 let key = format!("{}#{index}", record.key);
@@ -135,7 +135,7 @@ mod tests {
                 record.key,
                 record.caption,
                 label,
-                record.picture.decode().unwrap(),
+                record.image.decode().unwrap(),
             )
         });
         assert!(expected.len() > 5);

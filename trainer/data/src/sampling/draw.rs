@@ -9,8 +9,8 @@ use crate::records::fault::{Broken, Cause, Fault};
 use crate::records::lineage::TextChain;
 use crate::records::mirror::{mirrored, with_mirrored_boxes};
 use crate::records::phrases::noun_phrases;
-use crate::records::picture::{FeatureRange, Picture};
 use crate::records::random::Random;
+use crate::records::record_image::{FeatureRange, RecordImage};
 use crate::records::source::Record;
 use crate::sampling::regions::{crop_region, encoder_square, usable_boxes, window};
 
@@ -30,18 +30,18 @@ pub(crate) enum Content {
     Pair(View),
     /// An image, and a crop of it with its phrase.
     Boxed {
-        picture: View,
+        image: View,
         crop: View,
         phrase: String,
     },
     /// Texts from general to specific, and an image where the record has one.
     Chain {
-        picture: Option<View>,
+        image: Option<View>,
         chain: TextChain,
     },
     /// An image and its parts.
     Scene {
-        picture: View,
+        image: View,
         parts: Vec<Part>,
         /// Boxes of other images, each with a label of one of the parts.
         companions: Vec<Part>,
@@ -50,12 +50,12 @@ pub(crate) enum Content {
 
 impl Content {
     /// Returns the image; `None` for a chain without one.
-    pub(crate) fn picture(&self) -> Option<&View> {
+    pub(crate) fn image(&self) -> Option<&View> {
         match self {
-            Self::Pair(picture) | Self::Boxed { picture, .. } | Self::Scene { picture, .. } => {
-                Some(picture)
+            Self::Pair(image) | Self::Boxed { image, .. } | Self::Scene { image, .. } => {
+                Some(image)
             }
-            Self::Chain { picture, .. } => picture.as_ref(),
+            Self::Chain { image, .. } => image.as_ref(),
         }
     }
 
@@ -108,17 +108,15 @@ pub(crate) enum Detail {
 
 /// Returns a view of an image: one of the precomputed views, or a newly drawn crop.
 fn view(
-    picture: &Picture,
+    image: &RecordImage,
     spec: &BatchSpec,
     random: &mut Random,
     detail: Detail,
 ) -> Result<View, Fault> {
-    match (picture, detail) {
-        (Picture::Features(kept), _) => Ok(cached_view(*kept, random)),
-        (picture, Detail::Whole) => {
-            encoder_square(&picture.decode()?, spec, random).map(View::Pixels)
-        }
-        (picture, Detail::WithoutPixels) => picture.size().map(|_| View::Elsewhere),
+    match (image, detail) {
+        (RecordImage::Features(kept), _) => Ok(cached_view(*kept, random)),
+        (image, Detail::Whole) => encoder_square(&image.decode()?, spec, random).map(View::Pixels),
+        (image, Detail::WithoutPixels) => image.size().map(|_| View::Elsewhere),
     }
 }
 
@@ -130,10 +128,10 @@ enum Opened {
 }
 
 impl Opened {
-    fn read(picture: &Picture, detail: Detail) -> Result<Self, Fault> {
+    fn read(image: &RecordImage, detail: Detail) -> Result<Self, Fault> {
         match detail {
-            Detail::Whole => picture.decode().map(Self::Pixels),
-            Detail::WithoutPixels => picture
+            Detail::Whole => image.decode().map(Self::Pixels),
+            Detail::WithoutPixels => image
                 .size()
                 .map(|(width, height)| Self::Size(width, height)),
         }
@@ -141,7 +139,7 @@ impl Opened {
 
     fn size(&self) -> (u32, u32) {
         match self {
-            Self::Pixels(picture) => picture.dimensions(),
+            Self::Pixels(image) => image.dimensions(),
             Self::Size(width, height) => (*width, *height),
         }
     }
@@ -231,13 +229,13 @@ fn draw_captioned(
     detail: Detail,
 ) -> Result<Sample, Fault> {
     let synset = label(&record);
-    let picture = view(&record.picture, spec, random, detail)?;
+    let image = view(&record.image, spec, random, detail)?;
     Ok(Sample {
         shard: 0,
         key: record.key,
         caption: record.caption,
         synset,
-        content: Content::Pair(picture),
+        content: Content::Pair(image),
     })
 }
 
@@ -258,16 +256,16 @@ fn draw_chained(
     let Some(chain) = record.chain.clone().or_else(draw_chain) else {
         return Ok(None);
     };
-    let picture = match &record.picture {
-        Picture::None => None,
-        picture => Some(view(picture, spec, random, detail)?),
+    let image = match &record.image {
+        RecordImage::None => None,
+        image => Some(view(image, spec, random, detail)?),
     };
     Ok(Some(Sample {
         shard: 0,
         key: record.key,
         caption: record.caption,
         synset,
-        content: Content::Chain { picture, chain },
+        content: Content::Chain { image, chain },
     }))
 }
 
@@ -276,13 +274,13 @@ fn draw_scene(
     spec: &BatchSpec,
     random: &mut Random,
 ) -> Result<Option<Sample>, Fault> {
-    let picture = record.picture.decode()?;
-    let mut usable = usable_boxes(record.boxes, picture.dimensions(), spec.min_box_px);
+    let image = record.image.decode()?;
+    let mut usable = usable_boxes(record.boxes, image.dimensions(), spec.min_box_px);
     random.shuffle(&mut usable);
     usable.truncate(MAX_PARTS);
     let mut parts = Vec::with_capacity(usable.len());
     for grounded in usable {
-        parts.extend(part(&record.key, grounded, &picture, spec, random)?);
+        parts.extend(part(&record.key, grounded, &image, spec, random)?);
     }
     if parts.is_empty() {
         return Ok(None);
@@ -294,7 +292,7 @@ fn draw_scene(
         caption: record.caption,
         synset,
         content: Content::Scene {
-            picture: View::Pixels(encoder_square(&picture, spec, random)?),
+            image: View::Pixels(encoder_square(&image, spec, random)?),
             parts,
             companions: Vec::new(),
         },
@@ -306,7 +304,7 @@ fn draw_scene(
 fn part(
     key: &str,
     grounded: GroundedBox,
-    picture: &RgbImage,
+    image: &RgbImage,
     spec: &BatchSpec,
     random: &mut Random,
 ) -> Result<Option<Part>, Fault> {
@@ -314,7 +312,7 @@ fn part(
         return Ok(None);
     };
     Ok(Some(Part {
-        crop: encoder_square(&crop_region(&grounded.region, picture)?, spec, random)?,
+        crop: encoder_square(&crop_region(&grounded.region, image)?, spec, random)?,
         key: key.to_owned(),
         label: grounded.label().to_owned(),
         place,
@@ -329,10 +327,10 @@ pub(crate) fn companion(
     random: &mut Random,
 ) -> Option<Part> {
     let mut record = record.ok()?;
-    let picture = record.picture.decode().ok()?;
+    let image = record.image.decode().ok()?;
     let grounded = (index < record.boxes.len()).then(|| record.boxes.swap_remove(index))?;
-    let grounded = usable_boxes(vec![grounded], picture.dimensions(), spec.min_box_px).pop()?;
-    part(&record.key, grounded, &picture, spec, random).ok()?
+    let grounded = usable_boxes(vec![grounded], image.dimensions(), spec.min_box_px).pop()?;
+    part(&record.key, grounded, &image, spec, random).ok()?
 }
 
 fn draw_boxed(
@@ -343,16 +341,16 @@ fn draw_boxed(
 ) -> Result<Option<Sample>, Fault> {
     let Record {
         key,
-        picture,
+        image,
         caption,
         boxes,
         ..
     } = record;
     // For images with precomputed features, the stored boxes are already the usable ones.
-    let (opened, mut usable) = match &picture {
-        Picture::Features(_) => (None, boxes),
-        picture => {
-            let opened = Opened::read(picture, detail)?;
+    let (opened, mut usable) = match &image {
+        RecordImage::Features(_) => (None, boxes),
+        image => {
+            let opened = Opened::read(image, detail)?;
             let usable = usable_boxes(boxes, opened.size(), spec.min_box_px);
             (Some(opened), usable)
         }
@@ -361,7 +359,7 @@ fn draw_boxed(
         if !spec.phrases_as_boxes {
             return Ok(None);
         }
-        return draw_phrase(key, caption, (&picture, opened.as_ref()), spec, random);
+        return draw_phrase(key, caption, (&image, opened.as_ref()), spec, random);
     }
     let chosen = random.below(u32::try_from(usable.len()).unwrap_or(u32::MAX)) as usize;
     let GroundedBox {
@@ -370,7 +368,7 @@ fn draw_boxed(
         synset,
         ..
     } = usable.swap_remove(chosen);
-    let (picture, crop) = match (&opened, &region) {
+    let (image, crop) = match (&opened, &region) {
         (Some(Opened::Size(width, height)), region) => {
             match region {
                 Region::Crop(crop) => crop.size().map(|_| ())?,
@@ -385,12 +383,12 @@ fn draw_boxed(
             (View::Pixels(whole), View::Pixels(crop))
         }
         (None, Region::Crop(crop)) => {
-            let whole = view(&picture, spec, random, detail)?;
+            let whole = view(&image, spec, random, detail)?;
             (whole, view(crop, spec, random, detail)?)
         }
         (None, Region::Relative(_)) => {
             let detail = "the features of the image are cached, but not those of its box";
-            return Err(Fault::new(Cause::MissingPicture, detail));
+            return Err(Fault::new(Cause::MissingImage, detail));
         }
     };
     Ok(Some(Sample {
@@ -399,7 +397,7 @@ fn draw_boxed(
         caption,
         synset,
         content: Content::Boxed {
-            picture,
+            image,
             crop,
             phrase,
         },
@@ -410,7 +408,7 @@ fn draw_boxed(
 fn draw_phrase(
     key: String,
     caption: String,
-    (picture, opened): (&Picture, Option<&Opened>),
+    (image, opened): (&RecordImage, Option<&Opened>),
     spec: &BatchSpec,
     random: &mut Random,
 ) -> Result<Option<Sample>, Fault> {
@@ -423,16 +421,16 @@ fn draw_phrase(
     let mut look = || match opened {
         Some(Opened::Pixels(whole)) => encoder_square(whole, spec, random).map(View::Pixels),
         Some(Opened::Size(..)) => Ok(View::Elsewhere),
-        None => view(picture, spec, random, Detail::Whole),
+        None => view(image, spec, random, Detail::Whole),
     };
-    let (picture, crop) = (look()?, look()?);
+    let (image, crop) = (look()?, look()?);
     Ok(Some(Sample {
         shard: 0,
         key,
         caption,
         synset: None,
         content: Content::Boxed {
-            picture,
+            image,
             crop,
             phrase,
         },

@@ -7,7 +7,7 @@ use espalier_core::input::Preprocess;
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use crate::batches::image_batch::Pictures;
+use crate::batches::image_batch::Pixels;
 use crate::records::boxes::{GroundedBox, Region};
 use crate::records::error::{DataError, Result};
 use crate::records::fault::{Broken, BrokenCounts, Cause, Fault};
@@ -17,7 +17,7 @@ use crate::records::source::{Dataset, Record, Records};
 #[derive(Clone, Debug)]
 pub struct EvalBatch {
     /// Preprocessed images, `[b, 3, s, s]`.
-    pub images: Pictures,
+    pub images: Pixels,
     /// Keys of the records.
     pub keys: Vec<String>,
     /// Captions.
@@ -54,7 +54,7 @@ struct Prepared {
     more_captions: Vec<String>,
     phrases: Vec<String>,
     label: Option<String>,
-    picture: image::RgbImage,
+    image: image::RgbImage,
 }
 
 impl EvalSet {
@@ -193,9 +193,9 @@ impl Iterator for EvalSet {
         if samples.is_empty() {
             return None;
         }
-        let images = Pictures::pack(
+        let images = Pixels::pack(
             self.preprocess.size,
-            &samples.iter().map(|s| &s.picture).collect::<Vec<_>>(),
+            &samples.iter().map(|s| &s.image).collect::<Vec<_>>(),
         );
         let mut batch = EvalBatch {
             images,
@@ -227,27 +227,27 @@ impl Iterator for EvalSet {
 fn prepare(record: Record, preprocess: &Preprocess) -> Result<Prepared, Broken> {
     let Record {
         key,
-        picture,
+        image,
         caption,
         more_captions,
         boxes,
         synsets,
         ..
     } = record;
-    let picture = picture.decode().and_then(|picture| {
+    let image = image.decode().and_then(|image| {
         preprocess
-            .apply(&picture)
-            .map_err(|e| Fault::new(Cause::UnreadablePicture, e.to_string()))
+            .apply(&image)
+            .map_err(|e| Fault::new(Cause::UnreadableImage, e.to_string()))
     });
-    match picture {
-        Ok(picture) => Ok(Prepared {
+    match image {
+        Ok(image) => Ok(Prepared {
             label: label(&boxes)
                 .or_else(|| synsets.into_iter().next().filter(|_| boxes.is_empty())),
             phrases: boxes.into_iter().map(|b| b.phrase).collect(),
             key,
             caption,
             more_captions,
-            picture,
+            image,
         }),
         Err(fault) => Err(fault.of(key)),
     }

@@ -11,7 +11,7 @@ use image::{ImageFormat, RgbImage};
 
 use crate::Synthetic;
 use crate::records::fault::{Broken, Cause, Fault};
-use crate::records::picture::Picture;
+use crate::records::record_image::RecordImage;
 use crate::records::source::{Dataset, Record, Records, Unit};
 
 /// What is wrong with a record.
@@ -103,7 +103,7 @@ impl Records for FlawedRecords {
         match flaw {
             None => {}
             Some(Flaw::NoBox) => record.boxes.clear(),
-            Some(Flaw::Unreadable) => return Err(broken(Cause::UnreadablePicture)),
+            Some(Flaw::Unreadable) => return Err(broken(Cause::UnreadableImage)),
             Some(Flaw::StorageFailed) => return Err(broken(Cause::StorageFailed)),
             Some(Flaw::DamagedPixels) => {
                 let mut png = Vec::new();
@@ -112,7 +112,7 @@ impl Records for FlawedRecords {
                     .unwrap();
                 // Within the compressed pixels, which begin at byte 41.
                 png[43..48].fill(0xff);
-                record.picture = Picture::Encoded(png);
+                record.image = RecordImage::Encoded(png);
             }
         }
         Ok(record)

@@ -9,17 +9,17 @@ use image::imageops::{FilterType, resize};
 use image::{Rgb, RgbImage};
 
 use crate::batches::feature_rows::{FeatureRows, Features};
-use crate::batches::image_batch::Pictures;
+use crate::batches::image_batch::Pixels;
 use crate::records::random::{Purpose, Random};
 
 /// Number of samples of a batch per outlier image.
 const SAMPLES_PER_OUTLIER: usize = 16;
 
 /// Draws outlier images of `side` pixels for a batch of `samples`: one for every 16, at least one.
-pub fn draw_outliers(samples: usize, side: u32, random: &mut Random) -> Pictures {
+pub fn draw_outliers(samples: usize, side: u32, random: &mut Random) -> Pixels {
     let count = samples.div_ceil(SAMPLES_PER_OUTLIER);
     let drawn: Vec<RgbImage> = (0..count).map(|_| outlier_image(side, random)).collect();
-    Pictures::pack(side, &drawn.iter().collect::<Vec<_>>())
+    Pixels::pack(side, &drawn.iter().collect::<Vec<_>>())
 }
 
 /// Returns an outlier image that is the same in every run; `index` is its number in the pool.
@@ -39,13 +39,13 @@ pub fn draw_pool_features(pool: &FeatureRows, samples: usize, random: &mut Rando
 /// Draws plain colours, gradients, stripes, checks, spots or noise, or the average of two such
 /// layers.
 fn outlier_image(side: u32, random: &mut Random) -> RgbImage {
-    let mut picture = layer(side, random);
+    let mut image = layer(side, random);
     if random.below(2) == 0 {
         let other = layer(side, random);
-        let values = picture.iter_mut().zip(other.iter());
+        let values = image.iter_mut().zip(other.iter());
         values.for_each(|(value, other)| *value = value.midpoint(*other));
     }
-    picture
+    image
 }
 
 /// Draws a grid of random colours around one centre colour, optionally in shades of grey. The grid
@@ -109,16 +109,16 @@ mod tests {
 
     use super::*;
 
-    fn drawn(index: u64) -> Pictures {
+    fn drawn(index: u64) -> Pixels {
         draw_outliers(100, 32, &mut Random::new(7, Purpose::Outliers, 0, index))
     }
 
     #[test]
     fn there_is_one_outlier_per_sixteen_samples_and_the_draws_decide_it() {
-        let pictures = drawn(0);
-        assert_eq!((pictures.count, pictures.size), (7, 32));
-        assert_eq!(pictures, drawn(0));
-        assert_ne!(pictures, drawn(1));
+        let images = drawn(0);
+        assert_eq!((images.count, images.size), (7, 32));
+        assert_eq!(images, drawn(0));
+        assert_ne!(images, drawn(1));
         let one = draw_outliers(1, 1, &mut Random::new(7, Purpose::Outliers, 0, 0));
         assert_eq!((one.count, one.bytes.len()), (1, 3));
     }

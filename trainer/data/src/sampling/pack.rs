@@ -7,7 +7,7 @@ use image::RgbImage;
 
 use crate::batches::batch::{Chains, Scenes};
 use crate::batches::batch_spec::BatchSpec;
-use crate::batches::image_batch::{ImageBatch, Pictures};
+use crate::batches::image_batch::{ImageBatch, Pixels};
 use crate::sampling::draw::{Part, Sample, View};
 
 /// Minimum fraction of a box's area that must lie inside another box for it to count as a part.
@@ -16,17 +16,17 @@ const CONTAINED: f64 = 0.8;
 /// Packs views as input of the image encoder: features where the dataset has precomputed ones,
 /// otherwise images. Views that another process holds are left out.
 pub(crate) fn images<'a>(views: impl Iterator<Item = &'a View>, spec: &BatchSpec) -> ImageBatch {
-    let (mut pictures, mut rows) = (Vec::new(), Vec::new());
+    let (mut images, mut rows) = (Vec::new(), Vec::new());
     for view in views {
         match view {
-            View::Pixels(picture) => pictures.push(picture),
+            View::Pixels(image) => images.push(image),
             View::Row(row) => rows.push(*row),
             View::Elsewhere => {}
         }
     }
     match &spec.features {
         Some(features) => ImageBatch::Features(features.gather(&rows)),
-        None => ImageBatch::Pictures(Pictures::pack(spec.image_size, &pictures)),
+        None => ImageBatch::Pixels(Pixels::pack(spec.image_size, &images)),
     }
 }
 
@@ -104,7 +104,7 @@ pub(crate) fn scenes(samples: &[Sample], size: u32) -> Scenes {
     entails.extend(&pairs);
     let crops: Vec<&RgbImage> = boxes.iter().map(|part| &part.crop).collect();
     Scenes {
-        boxes: Pictures::pack(size, &crops),
+        boxes: Pixels::pack(size, &crops),
         pairs: pairs.into_iter().collect(),
         entails: entails.into_iter().collect(),
     }
@@ -142,14 +142,14 @@ mod tests {
 
     fn scene(parts: Vec<Part>, companions: Vec<Part>) -> Sample {
         sample(Content::Scene {
-            picture: View::Pixels(RgbImage::new(2, 2)),
+            image: View::Pixels(RgbImage::new(2, 2)),
             parts,
             companions,
         })
     }
 
     #[test]
-    fn relations_run_from_wholes_to_parts_and_across_pictures_by_label() {
+    fn relations_run_from_wholes_to_parts_and_across_images_by_label() {
         let whole = [0.0, 0.0, 1.0, 1.0];
         let cat = || part("a", "cat", whole);
         let eye = || part("a", "eye", [0.4, 0.2, 0.6, 0.4]);
@@ -188,7 +188,7 @@ mod tests {
         let chain = |texts: &[&str]| {
             let texts = |sign: &str| texts.iter().map(|t| format!("{sign}{t}")).collect();
             sample(Content::Chain {
-                picture: None,
+                image: None,
                 chain: TextChain {
                     positives: texts("+"),
                     negatives: texts("-"),

@@ -118,15 +118,15 @@ impl Producer {
             .filter_map(|sample| sample.content.boxed())
             .collect();
         let has_boxes = spec.needs == Needs::Boxes;
-        let pictures: Vec<&View> = samples
+        let images: Vec<&View> = samples
             .iter()
-            .filter_map(|sample| sample.content.picture())
+            .filter_map(|sample| sample.content.image())
             .collect();
-        let total = pictures.len();
+        let total = images.len();
         let held = |row: usize| row.saturating_sub(first).min(total);
         let held = held(own.start)..held(own.end);
         Batch {
-            images: pack::images(pictures[held.clone()].iter().copied(), spec),
+            images: pack::images(images[held.clone()].iter().copied(), spec),
             image_rows: ImageRows {
                 first: held.start,
                 total,

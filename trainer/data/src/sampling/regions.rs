@@ -28,10 +28,10 @@ pub(crate) fn usable_boxes(
 ///
 /// # Errors
 /// If a separate crop cannot be read, or the box covers no pixel of this image.
-pub(crate) fn crop_region(region: &Region, picture: &RgbImage) -> Result<RgbImage, Fault> {
+pub(crate) fn crop_region(region: &Region, image: &RgbImage) -> Result<RgbImage, Fault> {
     match region {
         Region::Crop(crop) => crop.decode(),
-        Region::Relative(rel) => Ok(window(*rel, picture.width(), picture.height())?.crop(picture)),
+        Region::Relative(rel) => Ok(window(*rel, image.width(), image.height())?.crop(image)),
     }
 }
 
@@ -41,7 +41,7 @@ pub(super) fn window(rel: [f64; 4], width: u32, height: u32) -> Result<Window, F
     let (width, height) = (right.saturating_sub(left), bottom.saturating_sub(top));
     if width == 0 || height == 0 {
         let detail = format!("the box {rel:?} contains no pixel");
-        return Err(Fault::new(Cause::UnreadablePicture, detail));
+        return Err(Fault::new(Cause::UnreadableImage, detail));
     }
     Ok(Window {
         left,
@@ -53,11 +53,11 @@ pub(super) fn window(rel: [f64; 4], width: u32, height: u32) -> Result<Window, F
 
 /// Converts an image to the square that the model reads; corrupts it with probability `spec.corruption`.
 pub(crate) fn encoder_square(
-    picture: &RgbImage,
+    image: &RgbImage,
     spec: &BatchSpec,
     random: &mut Random,
 ) -> Result<RgbImage, Fault> {
-    let pixels = uncorrupted_square(picture, spec, random)?;
+    let pixels = uncorrupted_square(image, spec, random)?;
     if spec.corruption > 0.0 && random.uniform() < spec.corruption {
         return corrupt(pixels, || random.uniform());
     }
@@ -65,12 +65,12 @@ pub(crate) fn encoder_square(
 }
 
 fn uncorrupted_square(
-    picture: &RgbImage,
+    image: &RgbImage,
     spec: &BatchSpec,
     random: &mut Random,
 ) -> Result<RgbImage, Fault> {
     let unreadable =
-        |e: espalier_core::CoreError| Fault::new(Cause::UnreadablePicture, e.to_string());
+        |e: espalier_core::CoreError| Fault::new(Cause::UnreadableImage, e.to_string());
     let Some(augment) = spec.augment else {
         let resize = if spec.white_pad {
             ResizeMode::WhitePad
@@ -78,18 +78,18 @@ fn uncorrupted_square(
             ResizeMode::CentreCrop
         };
         return Preprocess::new(spec.image_size, resize)
-            .apply(picture)
+            .apply(image)
             .map_err(unreadable);
     };
-    let (width, height) = picture.dimensions();
+    let (width, height) = image.dimensions();
     if !spec.white_pad || width == height {
         return augment
-            .apply(picture, spec.image_size, || random.uniform())
+            .apply(image, spec.image_size, || random.uniform())
             .map_err(unreadable);
     }
     // Pads at the original resolution, so that pixels are interpolated only once.
     let padded = Preprocess::new(width.max(height), ResizeMode::WhitePad)
-        .apply(picture)
+        .apply(image)
         .map_err(unreadable)?;
     augment
         .apply(&padded, spec.image_size, || random.uniform())
@@ -114,15 +114,15 @@ mod tests {
 
     #[test]
     fn a_corrupted_square_differs_and_others_do_not() {
-        let picture = RgbImage::from_fn(40, 40, |x, y| Rgb([(x * 6) as u8, (y * 6) as u8, 99]));
+        let image = RgbImage::from_fn(40, 40, |x, y| Rgb([(x * 6) as u8, (y * 6) as u8, 99]));
         let square = |corruption| {
             let spec = BatchSpec {
                 corruption,
                 ..spec()
             };
-            encoder_square(&picture, &spec, &mut random()).ok().unwrap()
+            encoder_square(&image, &spec, &mut random()).ok().unwrap()
         };
-        let plain = uncorrupted_square(&picture, &spec(), &mut random());
+        let plain = uncorrupted_square(&image, &spec(), &mut random());
         let plain = plain.ok().unwrap();
         assert_eq!(square(0.0), plain);
         assert_eq!(square(1e-12), plain);
@@ -131,18 +131,18 @@ mod tests {
 
     #[test]
     fn a_square_is_corrupted_if_a_random_number_is_below_the_probability() {
-        let picture = RgbImage::from_fn(40, 40, |x, y| Rgb([(x * 6) as u8, (y * 6) as u8, 99]));
+        let image = RgbImage::from_fn(40, 40, |x, y| Rgb([(x * 6) as u8, (y * 6) as u8, 99]));
         let with = |corruption| {
             let spec = BatchSpec {
                 corruption,
                 ..spec()
             };
             let mut random = random();
-            let square = encoder_square(&picture, &spec, &mut random).ok().unwrap();
+            let square = encoder_square(&image, &spec, &mut random).ok().unwrap();
             (square, random.bits())
         };
         let mut random = random();
-        let plain = uncorrupted_square(&picture, &spec(), &mut random);
+        let plain = uncorrupted_square(&image, &spec(), &mut random);
         let plain = plain.ok().unwrap();
         // Without corruption, no number is drawn for it.
         assert_eq!(with(0.0), (plain.clone(), random.clone().bits()));
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wide_picture_is_padded_before_it_is_cropped() {
+    fn a_wide_image_is_padded_before_it_is_cropped() {
         let has_white = |width, height, white_pad| {
             let spec = BatchSpec {
                 white_pad,

@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use rayon::prelude::*;
 
 pub use super::audit_report::{
-    AuditReport, BrokenByCause, Labels, Lengths, PictureSize, PictureSizes, SizeLimit,
+    AuditReport, BrokenByCause, Labels, Lengths, SizeLimit, StoredSize, StoredSizes,
 };
 use crate::records::boxes::{
     BoxTally, PREPARED_MIN_BOX_PX, Region, default_min_box_px, large_enough, pixel_box,
@@ -119,13 +119,13 @@ fn read_rows(loaded: &Result<Box<dyn Records>, Broken>, rows: &[usize], shard: &
 impl Tally {
     /// Counts a record if its images can be decoded.
     fn count(&mut self, record: &Record) -> Result<(), crate::records::fault::Fault> {
-        let picture = record.picture.decode()?;
+        let image = record.image.decode()?;
         for grounded in &record.boxes {
             if let Region::Crop(crop) = &grounded.region {
                 crop.decode()?;
             }
         }
-        let (width, height) = picture.dimensions();
+        let (width, height) = image.dimensions();
         *self.sizes.entry((width, height)).or_default() += 1;
         self.keys.push(hash(&record.key));
         self.phrases
@@ -212,7 +212,7 @@ impl Tally {
             records_without_box: self.boxless,
             size_limits: self.size_limits(),
             captions: self.lengths(),
-            pictures: self.picture_sizes(),
+            images: self.image_sizes(),
             labels: Labels {
                 total: self.labels.values().sum(),
                 distinct: self.labels.len(),
@@ -260,16 +260,16 @@ impl Tally {
         }
     }
 
-    fn picture_sizes(&self) -> PictureSizes {
+    fn image_sizes(&self) -> StoredSizes {
         let sides = || {
             self.sizes
                 .keys()
                 .flat_map(|&(width, height)| [width, height])
         };
-        let mut sizes: Vec<PictureSize> = self
+        let mut sizes: Vec<StoredSize> = self
             .sizes
             .iter()
-            .map(|(&(width, height), &count)| PictureSize {
+            .map(|(&(width, height), &count)| StoredSize {
                 width,
                 height,
                 count,
@@ -277,7 +277,7 @@ impl Tally {
             .collect();
         sizes.sort_by_key(|size| std::cmp::Reverse(size.count));
         sizes.truncate(LISTED_SIZES);
-        PictureSizes {
+        StoredSizes {
             min_side: sides().min().unwrap_or(0),
             max_side: sides().max().unwrap_or(0),
             distinct: self.sizes.len(),

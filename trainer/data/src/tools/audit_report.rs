@@ -41,7 +41,7 @@ pub struct AuditReport {
     /// Labels of the boxes.
     pub labels: Labels,
     /// Images.
-    pub pictures: PictureSizes,
+    pub images: StoredSizes,
 }
 
 /// One cause with its count.
@@ -91,7 +91,7 @@ pub struct Labels {
 
 /// Sizes of images.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct PictureSizes {
+pub struct StoredSizes {
     /// Shortest side of all images, in pixels.
     pub min_side: u32,
     /// Longest side of all images, in pixels.
@@ -99,12 +99,12 @@ pub struct PictureSizes {
     /// Number of distinct sizes.
     pub distinct: usize,
     /// The most frequent sizes.
-    pub most_frequent: Vec<PictureSize>,
+    pub most_frequent: Vec<StoredSize>,
 }
 
 /// One image size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct PictureSize {
+pub struct StoredSize {
     /// Width in pixels.
     pub width: u32,
     /// Height in pixels.

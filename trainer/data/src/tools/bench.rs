@@ -14,8 +14,8 @@ use crate::Needs;
 use crate::batches::batch_spec::BatchSpec;
 use crate::records::error::{DataError, Result, first_names};
 use crate::records::fault::{Broken, BrokenCounts, Fault};
-use crate::records::picture::Picture;
 use crate::records::random::{Purpose, Random};
+use crate::records::record_image::RecordImage;
 use crate::records::source::{Dataset, Record, Records};
 use crate::sampling::draw::{Detail, DrawResult, draw};
 use crate::sampling::regions::{crop_region, encoder_square, usable_boxes};
@@ -25,19 +25,19 @@ use crate::sampling::regions::{crop_region, encoder_square, usable_boxes};
 pub struct Stage {
     /// Its name: `read`, `decode`, `crop`, `box` or `tokenise`.
     pub stage: &'static str,
-    /// Mean time in microseconds for one picture on one core.
+    /// Mean time in microseconds for one image on one core.
     pub microseconds: f64,
-    /// Pictures that one core can do in a second.
-    pub pictures_per_second: f64,
+    /// Images that one core can do in a second.
+    pub images_per_second: f64,
 }
 
 impl Stage {
-    fn new(stage: &'static str, time: Duration, pictures: u64) -> Self {
-        let seconds = time.as_secs_f64() / pictures.max(1) as f64;
+    fn new(stage: &'static str, time: Duration, images: u64) -> Self {
+        let seconds = time.as_secs_f64() / images.max(1) as f64;
         Self {
             stage,
             microseconds: 1e6 * seconds,
-            pictures_per_second: rate(1, seconds),
+            images_per_second: rate(1, seconds),
         }
     }
 }
@@ -60,19 +60,19 @@ pub struct BenchReport {
     pub broken: u64,
     /// Side of the square that the image encoder reads, in pixels.
     pub image_size: u32,
-    /// Whether a box of each picture was cropped too.
+    /// Whether a box of each image was cropped too.
     pub boxes: bool,
     /// The stages, in the order of the work.
     pub stages: Vec<Stage>,
-    /// All stages on one core, in pictures per second.
+    /// All stages on one core, in images per second.
     pub one_core: f64,
     /// Number of threads of the last measurement.
     pub workers: usize,
-    /// All stages on that many threads, in pictures per second.
+    /// All stages on that many threads, in images per second.
     pub all_workers: f64,
-    /// Mean number of bytes of shards that were read for a picture.
+    /// Mean number of bytes of shards that were read for an image.
     pub bytes_read: f64,
-    /// Mean number of bytes for a picture that came from object storage and not from the cache.
+    /// Mean number of bytes for an image that came from object storage and not from the cache.
     pub bytes_fetched: f64,
     /// Bytes per second that came from object storage; 0 if none did.
     pub fetched_per_second: f64,
@@ -212,13 +212,13 @@ impl Bench<'_> {
         let spec = self.spec;
         let Record {
             key,
-            picture,
+            image,
             caption,
             boxes,
             ..
         } = record;
         let stages = || -> Result<(), Fault> {
-            let pixels = timed(&mut times.decode, || picture.decode())?;
+            let pixels = timed(&mut times.decode, || image.decode())?;
             timed(&mut times.crop, || encoder_square(&pixels, spec, random))?;
             let mut texts = vec![caption];
             if spec.needs == Needs::Boxes {
@@ -245,7 +245,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Reads and draws the same records as training does, on all threads of the pool; returns pictures per
+    /// Reads and draws the same records as training does, on all threads of the pool; returns images per
     /// second.
     fn in_parallel(&self, pool: &ThreadPool) -> f64 {
         let start = Instant::now();
@@ -294,9 +294,9 @@ fn since(before: Traffic) -> Traffic {
 
 /// Takes the bytes of images that lie in the shard, so that they are read before they are decoded.
 fn take_bytes(record: &mut Record) -> Result<(), Broken> {
-    if let Picture::ByteRange(range) = &record.picture {
+    if let RecordImage::ByteRange(range) = &record.image {
         let bytes = range.read().map_err(|fault| fault.of(record.key.clone()))?;
-        record.picture = Picture::Encoded(bytes);
+        record.image = RecordImage::Encoded(bytes);
     }
     Ok(())
 }

@@ -227,7 +227,7 @@ fn save_list(out: &Path, list: &ShardList) -> Result<()> {
 /// A converted record: image, caption, and crops with phrases.
 struct PreparedRecord {
     key: String,
-    picture: Vec<u8>,
+    image: Vec<u8>,
     caption: String,
     boxes: Vec<(Vec<u8>, String)>,
 }
@@ -275,38 +275,32 @@ fn prepare_record(record: Record) -> Result<Option<PreparedRecord>, Broken> {
 fn try_prepare_record(record: Record) -> Result<Option<PreparedRecord>, Fault> {
     let Record {
         key,
-        picture,
+        image,
         caption,
         boxes,
         ..
     } = record;
-    let picture = picture.decode()?;
-    let boxes = usable_boxes(boxes, picture.dimensions(), PREPARED_MIN_BOX_PX)
+    let image = image.decode()?;
+    let boxes = usable_boxes(boxes, image.dimensions(), PREPARED_MIN_BOX_PX)
         .into_iter()
-        .map(|usable| {
-            Ok((
-                jpeg(&crop_region(&usable.region, &picture)?)?,
-                usable.phrase,
-            ))
-        })
+        .map(|usable| Ok((jpeg(&crop_region(&usable.region, &image)?)?, usable.phrase)))
         .collect::<Result<Vec<_>, Fault>>()?;
     if boxes.is_empty() {
         return Ok(None);
     }
     Ok(Some(PreparedRecord {
         key,
-        picture: jpeg(&picture)?,
+        image: jpeg(&image)?,
         caption,
         boxes,
     }))
 }
 
 /// Pads the image to a white square and encodes it as JPEG.
-fn jpeg(picture: &RgbImage) -> Result<Vec<u8>, Fault> {
-    let unreadable =
-        |e: &dyn std::fmt::Display| Fault::new(Cause::UnreadablePicture, e.to_string());
+fn jpeg(image: &RgbImage) -> Result<Vec<u8>, Fault> {
+    let unreadable = |e: &dyn std::fmt::Display| Fault::new(Cause::UnreadableImage, e.to_string());
     let square = Preprocess::new(SIZE, ResizeMode::WhitePad)
-        .apply(picture)
+        .apply(image)
         .map_err(|e| unreadable(&e))?;
     let mut bytes = Vec::new();
     JpegEncoder::new_with_quality(&mut bytes, JPEG_QUALITY)
@@ -327,7 +321,7 @@ impl Writer {
     /// Writes the members in the order of their extensions, as the reference does.
     fn write(&mut self, prepared: &PreparedRecord) -> std::io::Result<()> {
         let key = self.unique_key(&prepared.key);
-        self.append_member(&key, "child.jpg", &prepared.picture)?;
+        self.append_member(&key, "child.jpg", &prepared.image)?;
         self.append_member(&key, "child.txt", prepared.caption.as_bytes())?;
         self.append_member(
             &key,

@@ -71,8 +71,8 @@ impl Pairs {
 #[must_use]
 pub fn two_fold(ranks: &[Option<Vec<u32>>], weights: usize, k: u32) -> (f64, [usize; 2]) {
     let hits = |fold: usize, weight: usize| {
-        let pictures = ranks.iter().skip(fold).step_by(2).flatten();
-        pictures.filter(|ranks| ranks[weight] < k).count()
+        let images = ranks.iter().skip(fold).step_by(2).flatten();
+        images.filter(|ranks| ranks[weight] < k).count()
     };
     let best = |fold: usize| {
         let each = (0..weights).map(|w| (hits(fold, w), std::cmp::Reverse(w)));
@@ -82,8 +82,8 @@ pub fn two_fold(ranks: &[Option<Vec<u32>>], weights: usize, k: u32) -> (f64, [us
         return (0.0, [0, 0]);
     }
     let chosen = [best(1), best(0)];
-    let pictures = |fold: usize| ranks.iter().skip(fold).step_by(2).count().max(1) as f64;
-    let value = |fold: usize| hits(fold, chosen[fold]) as f64 / pictures(fold);
+    let images = |fold: usize| ranks.iter().skip(fold).step_by(2).count().max(1) as f64;
+    let value = |fold: usize| hits(fold, chosen[fold]) as f64 / images(fold);
     // A single image leaves the second fold empty.
     let folds = ranks.len().min(2);
     let sum: f64 = (0..folds).map(value).sum();

@@ -14,7 +14,7 @@ pub struct Section<'a> {
     /// Wrong answers; those with the shallowest common ancestor first.
     pub confusions: &'a [Confusion],
     /// Images by key.
-    pub pictures: BTreeMap<String, String>,
+    pub images: BTreeMap<String, String>,
 }
 
 const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;\
@@ -149,15 +149,15 @@ fn confusions(section: &Section<'_>) -> String {
             escape(&confusion.answer),
             confusion.count
         );
-        for picture in confusion
+        for image in confusion
             .examples
             .iter()
-            .filter_map(|key| section.pictures.get(key))
+            .filter_map(|key| section.images.get(key))
         {
             let alt = escape(&confusion.truth);
             let _ = write!(
                 out,
-                "<img src=\"data:image/jpeg;base64,{picture}\" alt=\"{alt}\">"
+                "<img src=\"data:image/jpeg;base64,{image}\" alt=\"{alt}\">"
             );
         }
         out.push_str("</td></tr>\n");
@@ -196,7 +196,7 @@ mod tests {
         let html = page(&[Section {
             record: &record,
             confusions: &confusions,
-            pictures: BTreeMap::from([("key".into(), "AAAA".into())]),
+            images: BTreeMap::from([("key".into(), "AAAA".into())]),
         }]);
         assert!(html.contains("&lt;script&gt;alert(1)"), "{html}");
         assert!(html.contains("alt=\"&quot;&gt;&lt;script"), "{html}");

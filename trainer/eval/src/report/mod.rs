@@ -1,5 +1,5 @@
 //! Human-readable results: a table on the terminal, a page in a browser.
 
 pub mod html;
-pub mod pictures;
+pub mod images;
 pub mod table;

@@ -13,7 +13,7 @@ use crate::search::Ranked;
 /// Images with their answers.
 pub struct Answers {
     /// All images.
-    pub pictures: Rc<Embedded>,
+    pub images: Rc<Embedded>,
     /// Classes to choose from.
     pub classes: Classes,
     /// Indices of the images that are evaluated.

@@ -199,7 +199,7 @@ impl EvaluatedImages {
                     let right = by_ends.get(&(general as u32, specific as u32));
                     evaluated.gold.push(right.copied());
                 }
-                None => coverage.miss("picture of no subclass of the list", &label),
+                None => coverage.miss("image of no subclass of the list", &label),
             }
         }
         evaluated

@@ -56,7 +56,7 @@ fn read(
     captioner: &Captioner,
     record: &Record,
 ) -> Option<anyhow::Result<Photo>> {
-    let photo = record.picture.decode().ok()?;
+    let photo = record.image.decode().ok()?;
     let point = match pollster::block_on(captioner.embed(&[photo])) {
         Ok(points) => points.into_iter().next()?,
         Err(error) => return Some(Err(error.into())),

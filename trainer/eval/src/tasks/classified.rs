@@ -60,8 +60,8 @@ pub fn classified(
             labels.first().map_or("none", String::as_str)
         )));
     }
-    let best = |picture: usize| {
-        let row = logits.row(picture);
+    let best = |image: usize| {
+        let row = logits.row(image);
         let mut scored: Vec<(f32, usize)> = columns
             .iter()
             .enumerate()
@@ -94,7 +94,7 @@ impl Classified {
             coverage.note("class that the classifier lacks", count, &choices[*first]);
         }
         coverage.note(
-            "picture of a class that the classifier lacks, counted as wrong",
+            "image of a class that the classifier lacks, counted as wrong",
             self.missing_images,
             "",
         );

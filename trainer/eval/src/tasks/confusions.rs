@@ -36,7 +36,7 @@ pub fn confusions(answers: &Answers, taxonomy: &Taxonomy, most: usize) -> Vec<Co
             let keys = rows
                 .iter()
                 .take(4)
-                .map(|row| answers.pictures.about.keys[*row].clone());
+                .map(|row| answers.images.about.keys[*row].clone());
             Confusion {
                 truth: answers.classes.names[truth].clone(),
                 answer: answers.classes.names[answer].clone(),

@@ -60,13 +60,13 @@ fn objects<'a>(captioner: &Captioner, records: &'a [Record]) -> Vec<Object<'a>> 
 /// Computes the map of an object. `None` if the image cannot be read or no place speaks for the
 /// label.
 fn inside(captioner: &Captioner, object: &Object<'_>) -> Option<anyhow::Result<Inside>> {
-    let photo = object.record.picture.decode().ok()?;
-    let places = match pollster::block_on(captioner.places(&photo, |_, _| ())) {
-        Ok(places) => places,
+    let photo = object.record.image.decode().ok()?;
+    let occlusions = match pollster::block_on(captioner.occlusions(&photo, |_, _| ())) {
+        Ok(occlusions) => occlusions,
         Err(error) => return Some(Err(error.into())),
     };
     let claim = Claim::Node(object.label);
-    let map = captioner.heat(&places, &claim);
+    let map = captioner.heat(&occlusions, &claim);
     let heat = map.share_inside(object.region)?;
     let mut even = map;
     even.values.fill(1.0);

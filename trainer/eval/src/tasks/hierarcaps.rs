@@ -82,18 +82,17 @@ impl Task for Hierarcaps {
         let model = cx.model()?;
         let space = model.space()?;
         let walk = walk(cx, space)?;
-        let items = data.pictures.iter().cloned().map(Item::from).collect();
+        let items = data.images.iter().cloned().map(Item::from).collect();
         let listed = model.files(items, cx.resize(ResizeMode::CentreCrop))?;
-        let mut of_picture = vec![Vec::new(); listed.points().len()];
-        for (chain, picture) in data.picture_of.iter().enumerate() {
-            let row = picture.and_then(|picture| listed.row_of[picture]);
-            if let Some(chains) = row.and_then(|row| of_picture.get_mut(row)) {
+        let mut of_image = vec![Vec::new(); listed.points().len()];
+        for (chain, image) in data.image_of.iter().enumerate() {
+            let row = image.and_then(|image| listed.row_of[image]);
+            if let Some(chains) = row.and_then(|row| of_image.get_mut(row)) {
                 chains.push(chain);
             }
         }
         let mut coverage = data.coverage.clone();
-        let rows =
-            |file: usize| data.picture_of.iter().filter(|p| **p == Some(file)).count() as u64;
+        let rows = |file: usize| data.image_of.iter().filter(|p| **p == Some(file)).count() as u64;
         listed.subtract_unreadable(&mut coverage, rows);
         if listed.points().is_empty() {
             return Err(usage(format!(
@@ -112,7 +111,7 @@ impl Task for Hierarcaps {
         let chains = Chains {
             texts: &data.chains,
             points: &points,
-            of_picture: &of_picture,
+            of_image: &of_image,
         };
         Ok(TaskResult {
             dataset: (rule == AS_GIVEN).then(|| "hierarcaps".into()),

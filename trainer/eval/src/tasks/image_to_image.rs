@@ -36,7 +36,7 @@ impl Task for ImageToImage {
                 "--data: expected at least two images to compare, found one",
             ));
         }
-        let points = data.pictures.points.select(&data.rows);
+        let points = data.images.points.select(&data.rows);
         // The image itself, and the best other one.
         let ranked = top_k(cx.model()?.space()?, &points, &points, 2);
         let other = |i: usize| {
@@ -60,7 +60,7 @@ impl Task for ImageToImage {
         }
         let alone = count.values().filter(|n| **n == 1).count() as u64;
         data.coverage.note(
-            "last rank with one picture, which has no other to find",
+            "last rank with one image, which has no other to find",
             alone,
             "",
         );

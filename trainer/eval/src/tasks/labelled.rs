@@ -136,8 +136,8 @@ pub fn answers(cx: &Context<'_>) -> anyhow::Result<(Answers, Taxonomy)> {
         Some(_) => Some(model.logits(Arc::clone(&data), cx.data, resize)?),
         None => None,
     };
-    let pictures = model.dataset(data, cx.data, resize)?;
-    let about = &pictures.about;
+    let images = model.dataset(data, cx.data, resize)?;
+    let about = &images.about;
     let labels = match source {
         DEFAULT => about.labels.clone(),
         _ => node_labels(&taxonomy, &about.labels),
@@ -156,7 +156,7 @@ pub fn answers(cx: &Context<'_>) -> anyhow::Result<(Answers, Taxonomy)> {
         ..
     } = found;
     let (set, points) = class_points(cx, model, (&classes.labels, &classes.names))?;
-    let queries = pictures.points.select(&evaluated);
+    let queries = images.points.select(&evaluated);
     let ranked = cx.texts_of(model.space()?, &queries, &points, 5);
     note_unusual(&mut coverage, &classes, &truth, &ranked, &points);
     let classified = match (logits, model.classifier_labels()) {
@@ -172,7 +172,7 @@ pub fn answers(cx: &Context<'_>) -> anyhow::Result<(Answers, Taxonomy)> {
         Answers {
             left_out,
             prompts: set.to_owned(),
-            pictures,
+            images,
             classes,
             evaluated,
             truth,
@@ -217,7 +217,7 @@ fn note_unusual(
         .collect();
     if let Some(first) = never.first() {
         let count = never.len() as u64;
-        coverage.note("class that no picture has", count, &classes.labels[*first]);
+        coverage.note("class that no image has", count, &classes.labels[*first]);
     }
     if classes.labels.len() == 1 {
         coverage.note(
@@ -237,7 +237,7 @@ fn note_unusual(
         .filter(|i| points.len() > 1 && tied(*i))
         .count();
     coverage.note(
-        "picture whose two best classes score the same",
+        "image whose two best classes score the same",
         ties as u64,
         "",
     );

@@ -53,13 +53,13 @@ impl Task for RankOrdering {
         };
         let texts: Vec<Vec<String>> = species.keys().map(chain).collect();
         let points = cx.model()?.texts(&texts.concat())?;
-        let of_picture: Vec<Vec<usize>> = (0..rows.len()).map(|i| vec![i]).collect();
+        let of_image: Vec<Vec<usize>> = (0..rows.len()).map(|i| vec![i]).collect();
         let chains = Chains {
             texts: &texts,
             points: &points,
-            of_picture: &of_picture,
+            of_image: &of_image,
         };
-        let pictures = data.pictures.points.select(&rows);
+        let images = data.images.points.select(&rows);
         Ok(TaskResult {
             n: rows.len(),
             classes: points.len(),
@@ -71,7 +71,7 @@ impl Task for RankOrdering {
                 ("rank_text", value_name(&cx.options.rank_text)),
                 ("root", ranks::ROOT.to_owned()),
             ]),
-            metrics: matching::metrics(&space, &pictures, chains, walk),
+            metrics: matching::metrics(&space, &images, chains, walk),
             coverage: Some(data.coverage),
             ..TaskResult::default()
         })

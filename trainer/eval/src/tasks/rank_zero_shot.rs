@@ -36,7 +36,7 @@ impl Task for RankZeroShot {
             prompts::AUTO => "openai-80",
             named => named,
         };
-        let queries = data.pictures.points.select(&data.rows);
+        let queries = data.images.points.select(&data.rows);
         let (mut classes, mut alone) = (0, Vec::new());
         let n = data.rows.len();
         let metrics = ranks::shares("acc1", &data.ranks(), n, |rank, name| {

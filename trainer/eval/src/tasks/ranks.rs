@@ -40,7 +40,7 @@ pub const ROOT: &str = "Eukarya";
 /// Images with their lineages.
 pub struct Lineages {
     /// All images.
-    pub pictures: Rc<Embedded>,
+    pub images: Rc<Embedded>,
     /// Indices of the images that have a lineage.
     pub rows: Vec<usize>,
     /// Their names, general to specific; all lineages have the same length.
@@ -58,15 +58,15 @@ impl Lineages {
         let data = registry::open(cx.data, Need::Labels)?;
         let expected = data.records();
         let resize = cx.resize(ResizeMode::CentreCrop);
-        let pictures = cx.model()?.dataset(data, cx.data, resize)?;
+        let images = cx.model()?.dataset(data, cx.data, resize)?;
         let mut coverage = Coverage {
             expected,
-            found: pictures.points.len() as u64,
-            missing: pictures.about.broken(),
+            found: images.points.len() as u64,
+            missing: images.about.broken(),
             ..Coverage::default()
         };
         let (mut rows, mut names): (Vec<usize>, Vec<Vec<String>>) = (Vec::new(), Vec::new());
-        for (row, label) in pictures.about.labels.iter().enumerate() {
+        for (row, label) in images.about.labels.iter().enumerate() {
             let label = label.as_deref().unwrap_or_default();
             let lineage: Vec<String> = label.split('/').map(str::to_owned).collect();
             let ranks = names.first().map_or(lineage.len(), Vec::len);
@@ -87,11 +87,11 @@ impl Lineages {
         if rows.is_empty() {
             return Err(usage(format!(
                 "--data: expected {NEEDS}; found {} images, none with a lineage",
-                pictures.points.len()
+                images.points.len()
             )));
         }
         Ok(Self {
-            pictures,
+            images,
             rows,
             names,
             coverage,

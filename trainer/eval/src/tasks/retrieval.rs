@@ -24,10 +24,10 @@ pub struct Retrieval;
 /// Images and texts with their correspondence.
 struct Pool<'a> {
     space: Cow<'a, Space>,
-    pictures: Points,
+    images: Points,
     texts: Points,
     /// The image of each text.
-    picture_of: Vec<u32>,
+    image_of: Vec<u32>,
     coverage: Coverage,
     dataset: Option<String>,
 }
@@ -69,7 +69,7 @@ impl Task for Retrieval {
             Some(_) => precomputed(cx)?,
             None => embedded(cx)?,
         };
-        if pool.texts.is_empty() || pool.pictures.is_empty() {
+        if pool.texts.is_empty() || pool.images.is_empty() {
             let cause = pool.coverage.missing.iter().next();
             let why = cause.map_or_else(String::new, |(cause, m)| {
                 format!("; {cause}: {} (for example {})", m.count, m.example)
@@ -77,7 +77,7 @@ impl Task for Retrieval {
             return Err(usage(format!(
                 "--data: expected images with captions, found {} images and {} captions that can be \
                  used{why}",
-                pool.pictures.len(),
+                pool.images.len(),
                 pool.texts.len()
             )));
         }
@@ -139,12 +139,12 @@ fn captioned<'a>(cx: &Context<'_>, path: &Path, space: Cow<'a, Space>) -> anyhow
             listed.row_of[file - 1]
         })
         .collect();
-    let (texts, picture_of) = captions_with_image(&data, &rows, &mut coverage);
+    let (texts, image_of) = captions_with_image(&data, &rows, &mut coverage);
     Ok(Pool {
         space,
-        pictures: listed.points().clone(),
+        images: listed.points().clone(),
         texts: model.texts(&texts)?,
-        picture_of,
+        image_of,
         coverage,
         dataset: data.dataset.map(str::to_owned),
     })
@@ -166,20 +166,20 @@ fn recorded<'a>(cx: &Context<'_>, space: Cow<'a, Space>) -> anyhow::Result<Pool<
         missing: about.broken(),
         ..Coverage::default()
     };
-    let (mut captions, mut picture_of) = (Vec::new(), Vec::new());
-    for (picture, first) in (0..).zip(&about.captions) {
-        let more = about.more_captions.get(picture as usize);
+    let (mut captions, mut image_of) = (Vec::new(), Vec::new());
+    for (image, first) in (0..).zip(&about.captions) {
+        let more = about.more_captions.get(image as usize);
         for text in [first].into_iter().chain(more.into_iter().flatten()) {
             captions.push(text.clone());
-            picture_of.push(picture);
+            image_of.push(image);
         }
     }
     repeated(&captions, &mut coverage);
     Ok(Pool {
         space,
         texts: model.texts(&captions)?,
-        picture_of,
-        pictures: found.points.clone(),
+        image_of,
+        images: found.points.clone(),
         coverage,
         dataset: None,
     })
@@ -191,18 +191,18 @@ fn captions_with_image(
     rows: &[Option<usize>],
     coverage: &mut Coverage,
 ) -> (Vec<String>, Vec<u32>) {
-    let (mut texts, mut picture_of) = (Vec::new(), Vec::new());
-    for (text, picture) in data.captions.iter().zip(&data.picture_of) {
-        match rows[*picture as usize] {
+    let (mut texts, mut image_of) = (Vec::new(), Vec::new());
+    for (text, image) in data.captions.iter().zip(&data.image_of) {
+        match rows[*image as usize] {
             Some(row) => {
                 texts.push(text.clone());
-                picture_of.push(row as u32);
+                image_of.push(row as u32);
             }
-            None => coverage.note("caption whose picture is missing", 1, text),
+            None => coverage.note("caption whose image is missing", 1, text),
         }
     }
     repeated(&texts, coverage);
-    (texts, picture_of)
+    (texts, image_of)
 }
 
 /// Notes repeated texts: they tie, and only one image counts as relevant.
@@ -228,23 +228,23 @@ fn precomputed<'a>(cx: &Context<'_>) -> anyhow::Result<Pool<'a>> {
     let has_space = images.space.is_some() || texts.space.is_some();
     // Moved, not copied: the points may take gigabytes.
     let scaled = |p: Points| if has_space { p } else { stored::normalised(&p) };
-    let pictures = scaled(std::mem::take(&mut images.points));
-    let all = scaled(std::mem::take(&mut texts.points));
+    let image_points = scaled(std::mem::take(&mut images.points));
+    let text_points = scaled(std::mem::take(&mut texts.points));
     let mut coverage = Coverage::default();
     let [path] = cx.data else {
-        if pictures.len() != all.len() {
+        if image_points.len() != text_points.len() {
             return Err(usage(format!(
                 "without --data: expected as many images as texts, found {} images and {} texts",
-                pictures.len(),
-                all.len()
+                image_points.len(),
+                text_points.len()
             )));
         }
-        coverage.usable(pictures.len() as u64);
+        coverage.usable(image_points.len() as u64);
         return Ok(Pool {
             space,
-            picture_of: (0..pictures.len() as u32).collect(),
-            pictures,
-            texts: all,
+            image_of: (0..image_points.len() as u32).collect(),
+            images: image_points,
+            texts: text_points,
             coverage,
             dataset: None,
         });
@@ -255,13 +255,16 @@ fn precomputed<'a>(cx: &Context<'_>) -> anyhow::Result<Pool<'a>> {
         Splits(&[&cx.options.split]),
     )?;
     let rows = rows_by_name(&data.names, &images.by_name(), &mut coverage);
-    let (picks, picture_of) = pairs_by_name(&data, &rows, &texts.by_name(), &mut coverage);
-    let unchanged = picks.iter().copied().eq(0..all.len());
+    let (picks, image_of) = pairs_by_name(&data, &rows, &texts.by_name(), &mut coverage);
+    let unchanged = picks.iter().copied().eq(0..text_points.len());
     Ok(Pool {
         space,
-        pictures,
-        texts: if unchanged { all } else { all.select(&picks) },
-        picture_of,
+        images: image_points,
+        texts: match unchanged {
+            true => text_points,
+            false => text_points.select(&picks),
+        },
+        image_of,
         coverage,
         dataset: data.dataset.map(str::to_owned),
     })
@@ -297,35 +300,35 @@ fn pairs_by_name(
     by_text: &HashMap<&str, usize>,
     coverage: &mut Coverage,
 ) -> (Vec<usize>, Vec<u32>) {
-    let (mut picks, mut picture_of) = (Vec::new(), Vec::new());
-    for (text, picture) in data.captions.iter().zip(&data.picture_of) {
-        match (rows[*picture as usize], by_text.get(text.as_str())) {
+    let (mut picks, mut image_of) = (Vec::new(), Vec::new());
+    for (text, image) in data.captions.iter().zip(&data.image_of) {
+        match (rows[*image as usize], by_text.get(text.as_str())) {
             (Some(row), Some(pick)) => {
                 picks.push(*pick);
-                picture_of.push(row as u32);
+                image_of.push(row as u32);
             }
             (_, None) => coverage.note("caption without an embedding", 1, text),
-            (None, _) => coverage.note("caption whose picture is missing", 1, text),
+            (None, _) => coverage.note("caption whose image is missing", 1, text),
         }
     }
-    (picks, picture_of)
+    (picks, image_of)
 }
 
 /// Returns the recall both ways.
 fn recalls(cx: &Context<'_>, mut pool: Pool<'_>, ks: &[usize]) -> TaskResult {
     let most = ks.last().copied().unwrap_or(1) + 1;
-    let mut of_picture = vec![Vec::new(); pool.pictures.len()];
-    for (text, picture) in (0..).zip(&pool.picture_of) {
-        of_picture[*picture as usize].push(text);
+    let mut of_image = vec![Vec::new(); pool.images.len()];
+    for (text, image) in (0..).zip(&pool.image_of) {
+        of_image[*image as usize].push(text);
     }
-    let of_text: Vec<Vec<u32>> = pool.picture_of.iter().map(|p| vec![*p]).collect();
-    let to_pictures = cx.images_of(&pool.space, &pool.texts, &pool.pictures, most);
-    let to_texts = cx.texts_of(&pool.space, &pool.pictures, &pool.texts, most);
+    let of_text: Vec<Vec<u32>> = pool.image_of.iter().map(|p| vec![*p]).collect();
+    let to_images = cx.images_of(&pool.space, &pool.texts, &pool.images, most);
+    let to_texts = cx.texts_of(&pool.space, &pool.images, &pool.texts, most);
     let mut metrics = BTreeMap::new();
     for k in ks {
         for (name, ranked, relevant) in [
-            ("image_retrieval_recall", &to_pictures, &of_text),
-            ("text_retrieval_recall", &to_texts, &of_picture),
+            ("image_retrieval_recall", &to_images, &of_text),
+            ("text_retrieval_recall", &to_texts, &of_image),
         ] {
             let found = recall::recall_at(ranked, relevant, *k);
             metrics.insert(format!("{name}@{k}"), found.value);
@@ -333,11 +336,11 @@ fn recalls(cx: &Context<'_>, mut pool: Pool<'_>, ks: &[usize]) -> TaskResult {
             pool.coverage.note(&kind, found.ties, "");
         }
     }
-    let alone = of_picture.iter().filter(|texts| texts.is_empty()).count();
+    let alone = of_image.iter().filter(|texts| texts.is_empty()).count();
     TaskResult {
-        n: pool.picture_of.len(),
-        classes: pool.pictures.len(),
-        left_out: BTreeMap::from([("picture without a text".to_owned(), alone as u64)]),
+        n: pool.image_of.len(),
+        classes: pool.images.len(),
+        left_out: BTreeMap::from([("image without a text".to_owned(), alone as u64)]),
         dataset: pool.dataset,
         coverage: Some(pool.coverage),
         settings: settings([("resize", cx.resize_name(ResizeMode::Squeeze))]),

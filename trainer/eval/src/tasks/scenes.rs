@@ -91,7 +91,7 @@ impl Scenes {
         let mut rows: BTreeMap<&str, usize> = BTreeMap::new();
         for (row, key) in images.about.keys.iter().enumerate() {
             if rows.insert(key, row).is_some() {
-                let kind = "key given twice, boxes go to the last picture";
+                let kind = "key given twice, boxes go to the last image";
                 boxes.coverage.note(kind, 1, key);
             }
         }
@@ -100,7 +100,7 @@ impl Scenes {
         let lost = image_of.iter().filter(|image| image.is_none()).count() as u64;
         boxes
             .coverage
-            .note("box whose picture cannot be read", lost, "");
+            .note("box whose image cannot be read", lost, "");
         Ok(Self {
             images,
             boxes,

@@ -13,7 +13,7 @@ use super::labelled::class_points;
 use super::node_labels::node_labels;
 use crate::Points;
 use crate::embedded::Embedded;
-use crate::stop::{self, Picture};
+use crate::stop::{self, KnownImage};
 use crate::stop_fit;
 use crate::task::{BenchmarkData, Context, Task, TaskResult, settings};
 
@@ -40,28 +40,28 @@ fn checked_share(share: f64) -> anyhow::Result<f64> {
 
 /// Images by what the model knows of their labels.
 #[derive(Default)]
-struct Pictures<'a> {
+struct Pixels<'a> {
     /// Images of labels to choose from.
-    known: Vec<Picture<'a>>,
+    known: Vec<KnownImage<'a>>,
     /// Images of other nodes.
-    unknown: Vec<Picture<'a>>,
+    unknown: Vec<KnownImage<'a>>,
     /// Number of images whose label is no node.
     elsewhere: u64,
 }
 
-impl<'a> Pictures<'a> {
+impl<'a> Pixels<'a> {
     fn of(embedded: &'a Embedded, labels: &[Option<String>], taxonomy: &Taxonomy) -> Self {
         let mut found = Self::default();
         for (at, label) in labels.iter().enumerate() {
             match label.as_deref().and_then(|id| taxonomy.find(id)) {
                 None => found.elsewhere += 1,
                 Some(ix) if taxonomy.node(ix).labelled => {
-                    let picture = Picture::new(embedded.points.row(at), ix, at);
-                    found.known.push(picture);
+                    let image = KnownImage::new(embedded.points.row(at), ix, at);
+                    found.known.push(image);
                 }
                 Some(ix) => {
-                    let picture = Picture::new(embedded.points.row(at), ix, at);
-                    found.unknown.push(picture);
+                    let image = KnownImage::new(embedded.points.row(at), ix, at);
+                    found.unknown.push(image);
                 }
             }
         }
@@ -75,8 +75,8 @@ fn evaluate(
     cx: &Context<'_>,
     taxonomy: &Taxonomy,
     points: &Points,
-    known: &[Picture<'_>],
-    unknown: &[Picture<'_>],
+    known: &[KnownImage<'_>],
+    unknown: &[KnownImage<'_>],
 ) -> anyhow::Result<(&'static str, BTreeMap<String, f64>)> {
     let model = cx.model()?;
     let (space, width) = (model.space()?, points.width());
@@ -134,11 +134,11 @@ impl Task for Stop {
         let records = data.records();
         let skipped = data.left_out();
         let embedded = model.dataset(data, cx.data, cx.resize(ResizeMode::CentreCrop))?;
-        let Pictures {
+        let Pixels {
             known,
             unknown,
             elsewhere,
-        } = Pictures::of(
+        } = Pixels::of(
             &embedded,
             &node_labels(&taxonomy, &embedded.about.labels),
             &taxonomy,

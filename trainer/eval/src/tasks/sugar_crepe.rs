@@ -37,12 +37,12 @@ impl Task for SugarCrepe {
         let data = Data::open(cx.path()?, cx.options.images.as_deref())?;
         let model = cx.model()?;
         let space = model.space()?;
-        let items = data.pictures.iter().cloned().map(Item::from).collect();
+        let items = data.images.iter().cloned().map(Item::from).collect();
         let listed = model.files(items, cx.resize(ResizeMode::Squeeze))?;
         let mut coverage = data.coverage.clone();
-        let questions = |picture: usize| {
+        let questions = |image: usize| {
             let all = data.kinds.values().flatten();
-            all.filter(|q| q.picture == picture).count() as u64
+            all.filter(|q| q.image == image).count() as u64
         };
         listed.subtract_unreadable(&mut coverage, questions);
         let mut metrics = BTreeMap::new();
@@ -55,10 +55,10 @@ impl Task for SugarCrepe {
             let points = model.texts(&texts)?;
             let (mut hits, mut count) = (0, 0);
             for (i, question) in questions.iter().enumerate() {
-                let Some(picture) = listed.point(question.picture) else {
+                let Some(image) = listed.point(question.image) else {
                     continue;
                 };
-                let score = |at: usize| space.score(points.row(at), picture);
+                let score = |at: usize| space.score(points.row(at), image);
                 let (fits, wrong) = (score(2 * i), score(2 * i + 1));
                 count += 1;
                 hits += usize::from(fits > wrong);

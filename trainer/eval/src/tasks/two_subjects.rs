@@ -111,7 +111,7 @@ fn subjects(captioner: &Captioner, photo: &RgbImage) -> anyhow::Result<Vec<Subje
 
 /// Counts one pair, and its first photo alone.
 fn count(captioner: &Captioner, pair: [&Labelled<'_>; 2], is_wide: bool) -> anyhow::Result<Counts> {
-    let [Ok(a), Ok(b)] = pair.map(|photo| photo.record.picture.decode()) else {
+    let [Ok(a), Ok(b)] = pair.map(|photo| photo.record.image.decode()) else {
         return Ok(Counts {
             unreadable: 1,
             ..Counts::default()

@@ -49,12 +49,12 @@ impl Task for VlChecklist {
             resize: cx.resize(ResizeMode::Squeeze),
             double_norm: cx.options.double_norm,
         };
-        let items = data.pictures.iter().cloned().map(Item::from).collect();
+        let items = data.images.iter().cloned().map(Item::from).collect();
         let listed = model.files(items, view)?;
         let mut coverage = data.coverage.clone();
-        let questions = |picture: usize| {
+        let questions = |image: usize| {
             let all = data.lists.iter().flat_map(|l| &l.questions);
-            all.filter(|q| q.picture == picture).count() as u64
+            all.filter(|q| q.image == image).count() as u64
         };
         listed.subtract_unreadable(&mut coverage, questions);
         // Accuracies by kind and corpus.
@@ -109,10 +109,10 @@ fn count_right(
 ) -> (usize, usize) {
     let (mut right, mut total) = (0, 0);
     for (i, question) in list.questions.iter().enumerate() {
-        let Some(picture) = listed.point(question.picture) else {
+        let Some(image) = listed.point(question.image) else {
             continue;
         };
-        let score = |at: usize| space.score(points.row(at), picture);
+        let score = |at: usize| space.score(points.row(at), image);
         let (fits, wrong) = (score(2 * i), score(2 * i + 1));
         total += 1;
         right += usize::from(fits > wrong);

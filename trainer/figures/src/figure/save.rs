@@ -124,10 +124,10 @@ mod tests {
         canvas.rect([0.0, 0.0, 10.0, 20.0], Paint::fill("#ff0000"));
         canvas.text(&Text::new([20.0, 10.0], "W").size(14.0));
         let png = render(&canvas, &canvas.svg(), 2.0).unwrap();
-        let picture = image::load_from_memory(&png).unwrap().to_rgb8();
-        assert_eq!(picture.dimensions(), (80, 40));
-        assert_eq!(picture.get_pixel(5, 20).0, [255, 0, 0]);
-        let dark = picture.pixels().filter(|p| p.0[1] < 100 && p.0[0] < 100);
+        let image = image::load_from_memory(&png).unwrap().to_rgb8();
+        assert_eq!(image.dimensions(), (80, 40));
+        assert_eq!(image.get_pixel(5, 20).0, [255, 0, 0]);
+        let dark = image.pixels().filter(|p| p.0[1] < 100 && p.0[0] < 100);
         assert!(dark.count() > 20, "the letter is there");
     }
 
@@ -137,8 +137,8 @@ mod tests {
         canvas.text(&Text::new([4.0, 10.0], "W").size(14.0));
         canvas.text(&Text::new([24.0, 10.0], "日").size(14.0));
         let png = render(&canvas, &canvas.svg(), 2.0).unwrap();
-        let picture = image::load_from_memory(&png).unwrap().to_rgb8();
-        let left = picture
+        let image = image::load_from_memory(&png).unwrap().to_rgb8();
+        let left = image
             .enumerate_pixels()
             .filter(|(x, _, p)| *x < 40 && p.0[0] < 100);
         assert!(left.count() > 20);

@@ -109,9 +109,9 @@ fn kinds(scenes: &[PhotoParts]) -> Vec<(&'static str, Vec<&[f32]>)> {
     let boxes = || scenes.iter().flat_map(|s| &s.boxes);
     let captioned = scenes.iter().filter(|s| !s.caption.trim().is_empty());
     let all: Vec<(&str, Vec<&[f32]>)> = vec![
-        ("pictures", scenes.iter().map(|s| &s.picture[..]).collect()),
+        ("images", scenes.iter().map(|s| &s.image[..]).collect()),
         ("texts", captioned.map(|s| &s.text[..]).collect()),
-        ("box pictures", boxes().map(|b| &b.picture[..]).collect()),
+        ("box images", boxes().map(|b| &b.image[..]).collect()),
         ("box texts", boxes().map(|b| &b.text[..]).collect()),
     ];
     all.into_iter().filter(|(_, p)| !p.is_empty()).collect()
@@ -182,11 +182,11 @@ mod tests {
 
     use super::*;
 
-    fn scene(picture: [f32; 2], text: [f32; 2]) -> PhotoParts {
+    fn scene(image: [f32; 2], text: [f32; 2]) -> PhotoParts {
         PhotoParts {
             key: String::new(),
             caption: "x".into(),
-            picture: picture.to_vec(),
+            image: image.to_vec(),
             text: text.to_vec(),
             boxes: Vec::new(),
             thumbnail: None,
@@ -198,7 +198,7 @@ mod tests {
         let scenes = [scene([3.0, 4.0], [0.6, 0.8]), scene([0.0, 2.0], [1.0, 0.0])];
         let found = norms("m", &Space::Lorentz { curvature: 2.0 }, &scenes);
         let names: Vec<&str> = found.series.iter().map(|s| s.name.as_str()).collect();
-        assert_eq!(names, ["pictures", "texts"], "there is no box");
+        assert_eq!(names, ["images", "texts"], "there is no box");
         assert!((found.series[0].median - 3.5).abs() < 1e-6);
         assert!((found.series[1].mean - 1.0).abs() < 1e-6);
         assert!(found.factors.is_empty());

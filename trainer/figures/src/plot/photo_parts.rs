@@ -16,7 +16,7 @@ pub struct Boxed {
     /// Its label: the dataset's, otherwise the phrase.
     pub label: String,
     /// Point of the crop.
-    pub picture: Vec<f32>,
+    pub image: Vec<f32>,
     /// Point of the phrase.
     pub text: Vec<f32>,
     /// A thumbnail, if requested.
@@ -31,7 +31,7 @@ pub struct PhotoParts {
     /// Caption; blank if the dataset has none.
     pub caption: String,
     /// Point of the image.
-    pub picture: Vec<f32>,
+    pub image: Vec<f32>,
     /// Point of the caption.
     pub text: Vec<f32>,
     /// Its boxes.
@@ -76,49 +76,49 @@ pub fn read(
 fn thumbnail(
     requested: bool,
     name: &str,
-    picture: &image::RgbImage,
+    image: &image::RgbImage,
 ) -> anyhow::Result<Option<Thumbnail>> {
-    requested.then(|| Thumbnail::new(name, picture)).transpose()
+    requested.then(|| Thumbnail::new(name, image)).transpose()
 }
 
 /// Returns the points of a group of images, of all their boxes and of all their texts, in three
 /// forward passes.
 fn embed(
     subject: &Subject,
-    images: Vec<cropped_images::CroppedImage>,
+    records: Vec<cropped_images::CroppedImage>,
     thumbnails: bool,
 ) -> anyhow::Result<Vec<PhotoParts>> {
-    let all_boxes = || images.iter().flat_map(|image| &image.boxes);
-    let pictures: Vec<_> = images.iter().map(|image| &image.picture).collect();
-    let crops: Vec<_> = all_boxes().map(|b| &b.picture).collect();
-    let captions = images.iter().map(|image| image.caption.clone());
+    let all_boxes = || records.iter().flat_map(|record| &record.boxes);
+    let pixels: Vec<_> = records.iter().map(|record| &record.image).collect();
+    let crops: Vec<_> = all_boxes().map(|b| &b.image).collect();
+    let captions = records.iter().map(|record| record.caption.clone());
     let texts: Vec<String> = captions
         .chain(all_boxes().map(|b| b.phrase.clone()))
         .collect();
-    let mut pictures = subject.pictures(&pictures)?.into_iter();
-    let mut crops = subject.pictures(&crops)?.into_iter();
+    let mut images = subject.images(&pixels)?.into_iter();
+    let mut crops = subject.images(&crops)?.into_iter();
     let mut captions = subject.texts(&texts)?;
-    let mut phrases = captions.split_off(images.len()).into_iter();
+    let mut phrases = captions.split_off(records.len()).into_iter();
     let mut captions = captions.into_iter();
-    let mut out = Vec::with_capacity(images.len());
-    for image in images {
-        let mut boxes = Vec::with_capacity(image.boxes.len());
-        for box_crop in image.boxes {
+    let mut out = Vec::with_capacity(records.len());
+    for record in records {
+        let mut boxes = Vec::with_capacity(record.boxes.len());
+        for box_crop in record.boxes {
             boxes.push(Boxed {
                 label: box_crop
                     .label
                     .unwrap_or_else(|| box_crop.phrase.to_lowercase()),
-                thumbnail: thumbnail(thumbnails, &box_crop.phrase, &box_crop.picture)?,
+                thumbnail: thumbnail(thumbnails, &box_crop.phrase, &box_crop.image)?,
                 phrase: box_crop.phrase,
-                picture: crops.next().unwrap_or_default(),
+                image: crops.next().unwrap_or_default(),
                 text: phrases.next().unwrap_or_default(),
             });
         }
         out.push(PhotoParts {
-            thumbnail: thumbnail(thumbnails, &image.key, &image.original)?,
-            key: image.key,
-            caption: image.caption,
-            picture: pictures.next().unwrap_or_default(),
+            thumbnail: thumbnail(thumbnails, &record.key, &record.original)?,
+            key: record.key,
+            caption: record.caption,
+            image: images.next().unwrap_or_default(),
             text: captions.next().unwrap_or_default(),
             boxes,
         });

@@ -90,7 +90,7 @@ fn pairs(score: Score, space: &Space, scenes: &[PhotoParts]) -> Vec<(f64, bool)>
         let labels = labels(query);
         for part in scenes.iter().flat_map(|s| &s.boxes) {
             let right = labels.contains(part.label.as_str());
-            out.push((score.of(space, &query.picture, &part.picture), right));
+            out.push((score.of(space, &query.image, &part.image), right));
         }
     }
     out
@@ -246,12 +246,12 @@ mod tests {
         PhotoParts {
             key: String::new(),
             caption: String::new(),
-            picture: direction.to_vec(),
+            image: direction.to_vec(),
             text: Vec::new(),
             boxes: vec![Boxed {
                 phrase: label.into(),
                 label: label.into(),
-                picture: far,
+                image: far,
                 text: Vec::new(),
                 thumbnail: None,
             }],

@@ -90,10 +90,10 @@ impl Subject {
     ///
     /// # Errors
     /// When the device fails.
-    pub fn pictures(&self, pictures: &[&RgbImage]) -> anyhow::Result<Vec<Vec<f32>>> {
+    pub fn images(&self, images: &[&RgbImage]) -> anyhow::Result<Vec<Vec<f32>>> {
         let side = self.model.preprocess.size as usize;
-        let mut out = Vec::with_capacity(pictures.len());
-        for chunk in pictures.chunks(BATCH) {
+        let mut out = Vec::with_capacity(images.len());
+        for chunk in images.chunks(BATCH) {
             let owned: Vec<RgbImage> = chunk.iter().map(|p| (*p).clone()).collect();
             let planes = TensorData::new(to_planes(&owned), [owned.len(), 3, side, side]);
             let batch = Tensor::<4>::from_data(planes, &self.device);
@@ -110,7 +110,7 @@ impl Subject {
         let photo = read_photo(path)?;
         let ready = self.model.preprocess.apply(&photo);
         let ready = ready.map_err(|e| usage(format!("{}: {e}", path.display())))?;
-        let point = self.pictures(&[&ready])?.remove(0);
+        let point = self.images(&[&ready])?.remove(0);
         Ok((photo, point))
     }
 }

@@ -36,7 +36,7 @@ pub struct Stop {
     /// The text, or the name of the image.
     pub name: String,
     /// Whether it is an image.
-    pub picture: bool,
+    pub image: bool,
     /// Index among the candidates; `None` for the root.
     #[serde(skip)]
     pub candidate: Option<usize>,
@@ -105,7 +105,7 @@ pub fn stops(space: &Space, candidates: &[Candidate], route: Route<'_>) -> Vec<S
             Some(known) => known.steps += 1,
             None => found.push(Stop {
                 name: name.to_owned(),
-                picture: candidate.is_some_and(|i| candidates[i].thumbnail.is_some()),
+                image: candidate.is_some_and(|i| candidates[i].thumbnail.is_some()),
                 candidate,
                 share,
                 steps: 1,

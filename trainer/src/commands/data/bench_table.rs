@@ -9,7 +9,7 @@ use crate::memory::MIB;
 pub(super) fn bench_table(report: &BenchReport) -> String {
     let mut lines = vec![format!(
         "{:<18}{:>14}{:>22}",
-        "one core", "microseconds", "pictures per second"
+        "one core", "microseconds", "images per second"
     )];
     let row = |name: &str, microseconds: f64, rate: f64| {
         format!(
@@ -23,7 +23,7 @@ pub(super) fn bench_table(report: &BenchReport) -> String {
             "box" => "crop a box".to_owned(),
             name => name.to_owned(),
         };
-        lines.push(row(&name, stage.microseconds, stage.pictures_per_second));
+        lines.push(row(&name, stage.microseconds, stage.images_per_second));
     }
     lines.push(row("in sum", 1e6 / report.one_core, report.one_core));
     lines.push(row(
@@ -32,14 +32,14 @@ pub(super) fn bench_table(report: &BenchReport) -> String {
         report.all_workers,
     ));
     lines.push(format!(
-        "{} records, {} broken; {} bytes read per picture",
+        "{} records, {} broken; {} bytes read per image",
         grouped(report.records),
         grouped(report.broken),
         grouped(report.bytes_read.round() as u64)
     ));
     if report.bytes_fetched > 0.0 {
         lines.push(format!(
-            "{} bytes per picture from object storage, {:.1} MiB per second",
+            "{} bytes per image from object storage, {:.1} MiB per second",
             grouped(report.bytes_fetched.round() as u64),
             report.fetched_per_second / MIB
         ));
@@ -58,7 +58,7 @@ mod tests {
         let stage = |stage, microseconds| Stage {
             stage,
             microseconds,
-            pictures_per_second: 1e6 / microseconds,
+            images_per_second: 1e6 / microseconds,
         };
         let mut report = BenchReport {
             records: 2000,
@@ -86,12 +86,12 @@ mod tests {
         assert_eq!(rows[3], ["crop", "a", "box", "110.0", "9,091"]);
         assert_eq!(rows[4], ["in", "sum", "200.0", "5,000"]);
         assert_eq!(rows[5], ["2", "threads", "111.1", "9,000"]);
-        assert!(text.ends_with("2,000 records, 1 broken; 1,150 bytes read per picture"));
+        assert!(text.ends_with("2,000 records, 1 broken; 1,150 bytes read per image"));
         report.bytes_fetched = 1024.0;
         report.fetched_per_second = 2.5 * MIB;
         assert!(
             bench_table(&report)
-                .ends_with("1,024 bytes per picture from object storage, 2.5 MiB per second")
+                .ends_with("1,024 bytes per image from object storage, 2.5 MiB per second")
         );
     }
 }

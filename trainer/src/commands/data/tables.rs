@@ -70,7 +70,7 @@ pub(super) fn audit_table(report: &AuditReport) -> String {
     add_size_limits(&mut table, report);
     add_captions(&mut table, report);
     add_labels(&mut table, report);
-    add_pictures(&mut table, report);
+    add_images(&mut table, report);
     table.render()
 }
 
@@ -193,18 +193,18 @@ fn add_labels(table: &mut Table, report: &AuditReport) {
 }
 
 /// Adds the sizes of images.
-fn add_pictures(table: &mut Table, report: &AuditReport) {
-    let pictures = &report.pictures;
+fn add_images(table: &mut Table, report: &AuditReport) {
+    let images = &report.images;
     table.row(
         "image sides",
         format!(
             "{} to {} px, {} distinct sizes",
-            pictures.min_side,
-            pictures.max_side,
-            grouped(pictures.distinct as u64)
+            images.min_side,
+            images.max_side,
+            grouped(images.distinct as u64)
         ),
     );
-    for size in &pictures.most_frequent {
+    for size in &images.most_frequent {
         table.count(&format!("  {} x {}", size.width, size.height), size.count);
     }
 }

@@ -12,7 +12,7 @@ use burn::tensor::Device;
 use espalier_checkpoints::classifier_file;
 use espalier_checkpoints::model_file::Model;
 use espalier_eval::cache::Cache;
-use espalier_eval::embedder::{Check, Embedder, EmbedOptions};
+use espalier_eval::embedder::{Check, EmbedOptions, Embedder};
 use espalier_eval::{Record, tasks};
 use espalier_io::disk::cache::cache_folder;
 use espalier_io::disk::write::check_file;

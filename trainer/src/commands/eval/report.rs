@@ -8,7 +8,7 @@ use espalier_data::formats::open;
 use espalier_eval::embedder::Embedder;
 use espalier_eval::published;
 use espalier_eval::report::html::{Section, page};
-use espalier_eval::report::{pictures, table};
+use espalier_eval::report::{images, table};
 use espalier_eval::task::{Confusion, Context, TaskResult, value_name};
 use espalier_eval::{Record, Task};
 use espalier_io::disk::write::write_atomic;
@@ -134,7 +134,7 @@ fn write_page(path: &Path, results: &[Evaluated]) -> anyhow::Result<()> {
             .collect();
         let dataset = result.record.benchmark.as_deref();
         match open::benchmark(&result.data, dataset, &result.split) {
-            Ok(found) if !keys.is_empty() => pictures::thumbnails(found.data.as_ref(), &keys),
+            Ok(found) if !keys.is_empty() => images::thumbnails(found.data.as_ref(), &keys),
             _ => BTreeMap::new(),
         }
     };
@@ -142,10 +142,10 @@ fn write_page(path: &Path, results: &[Evaluated]) -> anyhow::Result<()> {
     let sections: Vec<Section<'_>> = results
         .iter()
         .zip(thumbnails)
-        .map(|(result, pictures)| Section {
+        .map(|(result, images)| Section {
             record: &result.record,
             confusions: &result.confusions,
-            pictures,
+            images,
         })
         .collect();
     write_atomic(path, page(&sections).as_bytes())

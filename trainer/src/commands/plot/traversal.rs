@@ -77,27 +77,27 @@ fn candidates(args: &TraversalArgs, subject: &Subject) -> anyhow::Result<Vec<Can
         Some(file) => read_texts(file)?,
         None => Vec::new(),
     };
-    let mut pictures = Vec::new();
+    let mut images = Vec::new();
     if inputs::has_data(&args.data) {
-        let (thumbnails, seed) = (args.pictures, args.of.figure.seed);
+        let (thumbnails, seed) = (args.images, args.of.figure.seed);
         let scenes = inputs::read_scenes(subject, &args.data, SAMPLES, thumbnails, seed)?;
         if args.texts.is_none() {
             texts.extend(texts_of(&scenes));
         }
-        if args.pictures {
-            pictures = image_candidates(scenes);
+        if args.images {
+            images = image_candidates(scenes);
         }
-    } else if args.pictures {
+    } else if args.images {
         return Err(usage(
             "--pictures: expected --data, whose images become candidates, found none",
         ));
     }
-    if texts.is_empty() && pictures.is_empty() {
+    if texts.is_empty() && images.is_empty() {
         texts.clone_from(&subject.captions);
     }
     let mut seen = std::collections::BTreeSet::new();
     texts.retain(|t| seen.insert(t.clone()));
-    if texts.is_empty() && pictures.is_empty() {
+    if texts.is_empty() && images.is_empty() {
         return Err(usage(format!(
             "expected candidates, found none: {} has no captions; give --texts FILE or --data PATH",
             args.of.model.display()
@@ -110,7 +110,7 @@ fn candidates(args: &TraversalArgs, subject: &Subject) -> anyhow::Result<Vec<Can
         thumbnail: None,
     };
     let mut all: Vec<Candidate> = texts.into_iter().zip(points).map(of_text).collect();
-    all.extend(pictures);
+    all.extend(images);
     Ok(all)
 }
 
@@ -128,13 +128,13 @@ fn image_candidates(scenes: Vec<PhotoParts>) -> Vec<Candidate> {
         for part in scene.boxes {
             out.push(Candidate {
                 name: format!("{} in {}", part.phrase, scene.key),
-                point: part.picture,
+                point: part.image,
                 thumbnail: part.thumbnail,
             });
         }
         out.push(Candidate {
             name: format!("image {}", scene.key),
-            point: scene.picture,
+            point: scene.image,
             thumbnail: scene.thumbnail,
         });
     }

@@ -186,7 +186,7 @@ pub(super) fn embed(
         if count.is_multiple_of(LOG_EVERY) {
             note(format_args!("{count} of {} images", records.len()));
         }
-        let photo = record.picture.decode().ok()?;
+        let photo = record.image.decode().ok()?;
         let known = known(record)?;
         Some(
             pollster::block_on(captioner.embed(&[photo])).map(|mut points| Seen {

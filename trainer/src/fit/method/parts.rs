@@ -19,7 +19,7 @@ impl Method for Parts {
         let Some(scenes) = &step.inputs.scenes else {
             unreachable!("batches of a method that needs parts have them")
         };
-        let boxes = ImageTensor::Pictures(Rows::whole(scenes.boxes.clone()));
+        let boxes = ImageTensor::Pixels(Rows::whole(scenes.boxes.clone()));
         let batch = step.inputs.images.rows();
         let features = step.features(vec![step.inputs.images.clone(), boxes]);
         let [rows, _] = features.dims();

@@ -118,9 +118,9 @@ impl LabelTexts {
                     (Some(pool), _) => {
                         ImageBatch::Features(draw_pool_features(pool, true_labels.len(), random))
                     }
-                    (None, ImageBatch::Pictures(others)) => {
+                    (None, ImageBatch::Pixels(others)) => {
                         let side = others.size as u32;
-                        ImageBatch::Pictures(draw_outliers(true_labels.len(), side, random))
+                        ImageBatch::Pixels(draw_outliers(true_labels.len(), side, random))
                     }
                     (None, ImageBatch::Features(_)) => {
                         unreachable!("a run that caches features also caches those of outliers")
@@ -268,8 +268,8 @@ mod tests {
     #[test]
     fn outlier_images_have_the_size_of_the_other_images() {
         let outliers = applied(6, 0, [None; 4]).outliers.unwrap();
-        let pictures = outliers.images.pictures().unwrap();
-        assert_eq!((pictures.count, pictures.size), (1, 16));
+        let images = outliers.images.pixels().unwrap();
+        assert_eq!((images.count, images.size), (1, 16));
         assert_eq!(outliers.target.len(), 6);
         // Of many labels a part is chosen.
         let target = applied(2000, 0, [None; 4]).outliers.unwrap().target;

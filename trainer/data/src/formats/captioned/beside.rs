@@ -8,21 +8,21 @@ use espalier_io::disk::read;
 use super::images::Captioned;
 use crate::formats::caption_texts::EXTENSIONS;
 use crate::records::error::Result;
-use crate::records::walk::{self, NO_IMAGE, is_picture};
+use crate::records::walk::{self, NO_IMAGE, is_image_file};
 
 /// Returns the text file of a photo among the files of its folder.
-fn text_of(picture: &Path, all: &BTreeSet<PathBuf>) -> Option<PathBuf> {
+fn text_of(image: &Path, all: &BTreeSet<PathBuf>) -> Option<PathBuf> {
     let candidates = EXTENSIONS
         .iter()
-        .map(|extension| picture.with_extension(extension));
+        .map(|extension| image.with_extension(extension));
     candidates.into_iter().find(|file| all.contains(file))
 }
 
 /// Returns whether a photo among these files has a text file.
 pub(super) fn matches(all: Vec<PathBuf>) -> bool {
     let all: BTreeSet<PathBuf> = all.into_iter().collect();
-    let mut pictures = all.iter().filter(|file| is_picture(file));
-    pictures.any(|picture| text_of(picture, &all).is_some())
+    let mut images = all.iter().filter(|file| is_image_file(file));
+    images.any(|image| text_of(image, &all).is_some())
 }
 
 /// Reads all photos below a folder.
@@ -31,7 +31,7 @@ pub(super) fn read(folder: &Path, into: &mut Captioned) -> Result<()> {
     into.left_out = found.left_out;
     let all: BTreeSet<PathBuf> = found.files.into_iter().collect();
     let mut others = all.clone();
-    for file in all.iter().filter(|file| is_picture(file)) {
+    for file in all.iter().filter(|file| is_image_file(file)) {
         others.remove(file);
         let name = walk::shown(file.strip_prefix(folder).unwrap_or(file));
         let text = text_of(file, &all);
@@ -43,9 +43,9 @@ pub(super) fn read(folder: &Path, into: &mut Captioned) -> Result<()> {
             into.coverage
                 .note("text that cannot be read", 1, &format!("{name}: {e}"));
         }
-        let picture = into.add_file(name, Some(file.clone()));
+        let image = into.add_file(name, Some(file.clone()));
         let captions = captions.unwrap_or_default();
-        into.add_captions(picture, captions.lines().map(str::to_owned));
+        into.add_captions(image, captions.lines().map(str::to_owned));
     }
     for file in others {
         walk::leave_out(&mut into.left_out, NO_IMAGE, 1, &file);

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use crate::formats::picture_index::PictureIndex;
+use crate::formats::image_index::ImageIndex;
 use crate::records::coverage::Coverage;
 use crate::records::error::Result;
 use crate::records::walk::LeftOut;
@@ -43,7 +43,7 @@ pub(super) struct ImageFolders {
     /// Folder of the index.
     pub(super) base: PathBuf,
     /// Images below the folders that are searched.
-    pub(super) pictures: PictureIndex,
+    pub(super) images: ImageIndex,
 }
 
 impl ImageFolders {
@@ -54,7 +54,7 @@ impl ImageFolders {
         if path.is_file() {
             return Some(path);
         }
-        self.pictures.find(name).map(Path::to_path_buf)
+        self.images.find(name).map(Path::to_path_buf)
     }
 }
 
@@ -70,7 +70,7 @@ pub struct Captioned {
     /// Captions.
     pub captions: Vec<String>,
     /// Index of the image of each caption.
-    pub picture_of: Vec<u32>,
+    pub image_of: Vec<u32>,
     /// Counts of available and missing items; items are images.
     pub coverage: Coverage,
     /// Files of a folder that are no images with captions, by the rule that leaves them out.
@@ -81,8 +81,8 @@ impl Captioned {
     /// Returns the images with their captions: name, file and captions of each.
     pub fn into_images(self) -> impl Iterator<Item = (String, Option<PathBuf>, Vec<String>)> {
         let mut captions = vec![Vec::new(); self.names.len()];
-        for (text, picture) in self.captions.into_iter().zip(self.picture_of) {
-            captions[picture as usize].push(text);
+        for (text, image) in self.captions.into_iter().zip(self.image_of) {
+            captions[image as usize].push(text);
         }
         let images = self.names.into_iter().zip(self.files).zip(captions);
         images.map(|((name, file), captions)| (name, file, captions))
@@ -97,7 +97,7 @@ impl Captioned {
     pub(super) fn add_file(&mut self, name: String, file: Option<PathBuf>) -> u32 {
         match file {
             Some(_) => self.coverage.usable(1),
-            None => self.coverage.miss("picture not there", &name),
+            None => self.coverage.miss("image not there", &name),
         }
         self.names.push(name);
         self.files.push(file);
@@ -107,16 +107,12 @@ impl Captioned {
     /// Counts the files below the folders that were searched and are neither these images nor the index.
     pub(super) fn leave_out_unused(&mut self, folders: &ImageFolders, index: &Path) -> Result<()> {
         let files = self.files.iter().flatten().map(PathBuf::as_path);
-        self.left_out = folders.pictures.unused(files.chain([index]))?;
+        self.left_out = folders.images.unused(files.chain([index]))?;
         Ok(())
     }
 
     /// Adds the captions of an image; blank ones are left out.
-    pub(super) fn add_captions(
-        &mut self,
-        picture: u32,
-        captions: impl IntoIterator<Item = String>,
-    ) {
+    pub(super) fn add_captions(&mut self, image: u32, captions: impl IntoIterator<Item = String>) {
         let before = self.captions.len();
         let mut blank = 0;
         for caption in captions {
@@ -124,13 +120,13 @@ impl Captioned {
                 blank += 1;
             } else {
                 self.captions.push(caption);
-                self.picture_of.push(picture);
+                self.image_of.push(image);
             }
         }
-        let name = &self.names[picture as usize];
+        let name = &self.names[image as usize];
         self.coverage.note("blank caption left out", blank, name);
         if self.captions.len() == before {
-            self.coverage.note("picture without a caption", 1, name);
+            self.coverage.note("image without a caption", 1, name);
         }
     }
 }

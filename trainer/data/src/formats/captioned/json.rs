@@ -79,20 +79,20 @@ fn add_coco(
             .as_ref()
             .map_or_else(|| image.file_name.clone(), ToString::to_string);
         if index_of_id.contains_key(&id) {
-            into.coverage.note("picture id given twice", 1, &id);
+            into.coverage.note("image id given twice", 1, &id);
             continue;
         }
-        let picture = into.add_image(image.name(), folders);
-        index_of_id.insert(id, picture);
+        let image = into.add_image(image.name(), folders);
+        index_of_id.insert(id, image);
     }
     for Annotation { image_id, caption } in annotations {
         match index_of_id.get(&image_id.to_string()) {
-            Some(picture) => captions.entry(*picture).or_default().push(caption),
-            None => into.coverage.note("caption without a picture", 1, &caption),
+            Some(image) => captions.entry(*image).or_default().push(caption),
+            None => into.coverage.note("caption without an image", 1, &caption),
         }
     }
-    for picture in 0..into.names.len() as u32 {
-        into.add_captions(picture, captions.remove(&picture).unwrap_or_default());
+    for image in 0..into.names.len() as u32 {
+        into.add_captions(image, captions.remove(&image).unwrap_or_default());
     }
 }
 
@@ -112,11 +112,11 @@ fn add_karpathy(
         }
         let name = image.name();
         if !seen.insert(name.clone()) {
-            into.coverage.note("picture named twice", 1, &name);
+            into.coverage.note("image named twice", 1, &name);
         }
-        let picture = into.add_image(name, folders);
+        let number = into.add_image(name, folders);
         let sentences = image.sentences.unwrap_or_default();
-        into.add_captions(picture, sentences.into_iter().map(|sentence| sentence.raw));
+        into.add_captions(number, sentences.into_iter().map(|sentence| sentence.raw));
     }
     if into.names.is_empty() && !others.is_empty() {
         let others: Vec<String> = others.into_iter().collect();

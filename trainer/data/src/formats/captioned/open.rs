@@ -5,7 +5,7 @@ use std::path::Path;
 use super::files::{CaptionFile, dataset_name, image_folders};
 use super::images::{Captioned, EXPECTED, ImageFolders, Splits};
 use super::{beside, json, table};
-use crate::formats::picture_index::PictureIndex;
+use crate::formats::image_index::ImageIndex;
 use crate::records::error::{DataError, Result};
 use crate::records::paths::folder_of;
 
@@ -54,7 +54,7 @@ impl Captioned {
                 }),
                 None => Ok(ImageFolders {
                     base: images.map_or_else(|| folder_of(captions.path()), Path::to_path_buf),
-                    pictures: PictureIndex::of(&paths)?,
+                    images: ImageIndex::of(&paths)?,
                 }),
             }
         };
@@ -116,21 +116,18 @@ mod tests {
             assert_eq!(data.dataset, Some("coco"));
             assert_eq!(data.names, ["c.jpg", "a.jpg", "gone.jpg"]);
             assert_eq!(data.captions, ["c one", "a one", "a two"]);
-            assert_eq!(data.picture_of, [0, 1, 1]);
+            assert_eq!(data.image_of, [0, 1, 1]);
             assert!(data.files[0].is_some() && data.files[2].is_none());
             assert_eq!((data.coverage.expected, data.coverage.found), (3, 2));
-            assert_eq!(
-                data.coverage.missing["picture not there"].example,
-                "gone.jpg"
-            );
+            assert_eq!(data.coverage.missing["image not there"].example, "gone.jpg");
             let odd: Vec<&str> = data.coverage.odd.keys().map(String::as_str).collect();
             assert_eq!(
                 odd,
                 [
                     "blank caption left out",
-                    "caption without a picture",
-                    "picture id given twice",
-                    "picture without a caption"
+                    "caption without an image",
+                    "image id given twice",
+                    "image without a caption"
                 ]
             );
         }
@@ -173,10 +170,10 @@ mod tests {
                 .to_string()
                 .contains("no such file or folder")
         );
-        let pictures = dir.path().join("none");
+        let images = dir.path().join("none");
         let error = Captioned::open(
             &dir.path().join("captions_x.json"),
-            Some(&pictures),
+            Some(&images),
             Splits(&["test"]),
         );
         assert_eq!(error.unwrap_err().exit_code(), 2);
@@ -288,7 +285,7 @@ mod tests {
         std::fs::write(dir.path().join("a/3.png"), "x").unwrap();
         let data = Captioned::open(dir.path(), None, Splits::TRAINING).unwrap();
         assert_eq!(
-            data.coverage.odd["picture without a caption"].example,
+            data.coverage.odd["image without a caption"].example,
             "a/3.png"
         );
     }

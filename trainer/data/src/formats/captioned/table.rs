@@ -143,7 +143,7 @@ pub(super) fn read(file: &Path, folders: &ImageFolders, into: &mut Captioned) ->
                     .map_err(|e| broken(format!("line {number}: {e}")))?;
                 match name_of(&row) {
                     Some(name) => rows.add(name, captions_of(&row).unwrap_or_default()),
-                    None => into.coverage.note("row without a picture", 1, line),
+                    None => into.coverage.note("row without an image", 1, line),
                 }
             }
         }
@@ -152,8 +152,8 @@ pub(super) fn read(file: &Path, folders: &ImageFolders, into: &mut Captioned) ->
         }
     }
     for (name, captions) in rows.rows {
-        let picture = into.add_image(name, folders);
-        into.add_captions(picture, captions);
+        let image = into.add_image(name, folders);
+        into.add_captions(image, captions);
     }
     Ok(())
 }
@@ -193,7 +193,7 @@ fn read_columns(
             _ => name,
         };
         match name.is_empty() {
-            true => into.coverage.note("row without a picture", 1, &caption),
+            true => into.coverage.note("row without an image", 1, &caption),
             false => rows.add(name, [caption.trim().to_owned()]),
         }
     }

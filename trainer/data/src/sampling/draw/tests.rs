@@ -36,7 +36,7 @@ fn a_scene_has_all_its_boxes_as_parts() {
     assert!(count > 0);
     let scene = drawn(record.clone(), &spec(Needs::Parts)).unwrap();
     assert_eq!(scene.content.scene().unwrap().0.len(), count);
-    assert!(scene.content.picture().is_some());
+    assert!(scene.content.image().is_some());
     let companion = |index| {
         companion(
             Ok(record.clone()),
@@ -70,9 +70,9 @@ fn without_a_chain_there_is_no_sample_of_chains() {
     };
     let sample = drawn(with_chain, &spec).unwrap();
     assert_eq!(sample.content.chain(), Some(&chain));
-    assert!(sample.content.picture().is_some());
+    assert!(sample.content.image().is_some());
     let texts = drawn(Record::of_chain("k".to_owned(), chain), &spec).unwrap();
-    assert!(texts.content.picture().is_none());
+    assert!(texts.content.image().is_none());
 }
 
 #[test]

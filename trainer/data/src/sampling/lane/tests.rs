@@ -78,8 +78,8 @@ fn failure(lane: &mut Lane, shared: &Shared) -> DataError {
 }
 
 fn pixels(sample: &Sample) -> &RgbImage {
-    match sample.content.picture().unwrap() {
-        View::Pixels(picture) => picture,
+    match sample.content.image().unwrap() {
+        View::Pixels(image) => image,
         View::Row(_) | View::Elsewhere => panic!("expected the pixels of {}", sample.key),
     }
 }
@@ -165,7 +165,7 @@ fn skipped_records_are_counted_by_their_flaw() {
     assert_eq!(keys(&drawn), [&order[3], &order[6], &order[7], &order[8]]);
     let skipped = &drawn.skipped;
     assert_eq!((skipped.seen, skipped.no_usable_box), (9, 2));
-    let unreadable = &skipped.by_cause[&Cause::UnreadablePicture];
+    let unreadable = &skipped.by_cause[&Cause::UnreadableImage];
     assert_eq!(unreadable.count, 3);
     assert_eq!(unreadable.example.file, "flawed.tar");
     assert_eq!(unreadable.example.key, order[1]);
@@ -291,7 +291,7 @@ fn a_process_decodes_the_images_of_its_own_rows() {
             assert_eq!(pixels(sample), pixels(all));
         } else {
             assert!(
-                matches!(sample.content.picture(), Some(View::Elsewhere)),
+                matches!(sample.content.image(), Some(View::Elsewhere)),
                 "{row}"
             );
         }

@@ -88,7 +88,7 @@ fn size(result: &CaptionResult) -> (u32, u32) {
 /// levels of 255.
 fn golden(folder: &Path) -> Vec<(PathBuf, PathBuf, u8)> {
     let table = include_str!("../../golden/pictures.tsv");
-    let pictures = Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/pictures");
+    let images = Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/pictures");
     let case = |line: &str| {
         let fields: Vec<&str> = line.split('\t').collect();
         let byte = |at: usize| u8::from_str_radix(&fields[4][2 * at..2 * at + 2], 16).unwrap();
@@ -96,13 +96,13 @@ fn golden(folder: &Path) -> Vec<(PathBuf, PathBuf, u8)> {
         let rgb: Vec<u8> = (0..fields[4].len() / 2).map(byte).collect();
         let plain = RgbImage::from_raw(width, height, rgb).unwrap();
         let plain = save(folder, &format!("{}.png", fields[0]), plain);
-        (pictures.join(fields[0]), plain, fields[3].parse().unwrap())
+        (images.join(fields[0]), plain, fields[3].parse().unwrap())
     };
     table.lines().skip(2).map(case).collect()
 }
 
 #[test]
-fn every_kind_of_picture_is_captioned_as_the_plain_picture_of_its_pixels() {
+fn every_kind_of_image_is_captioned_as_the_plain_image_of_its_pixels() {
     let folder = tempfile::tempdir().unwrap();
     let golden = golden(folder.path());
     let kinds = [
@@ -198,11 +198,11 @@ fn a_part_is_read_as_a_photo_of_its_full_resolution_pixels() {
 #[test]
 fn what_cannot_be_read_ends_with_code_2_and_says_why() {
     let folder = tempfile::tempdir().unwrap();
-    let picture = landscape(64, 48);
-    let whole = jpeg(&picture, 1);
+    let image = landscape(64, 48);
+    let whole = jpeg(&image, 1);
     let encoded = |format: ImageFormat| {
         let mut bytes = std::io::Cursor::new(Vec::new());
-        picture.write_to(&mut bytes, format).unwrap();
+        image.write_to(&mut bytes, format).unwrap();
         bytes.into_inner()
     };
     let half = |bytes: &[u8]| bytes[..bytes.len() / 2].to_vec();

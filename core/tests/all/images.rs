@@ -53,7 +53,7 @@ fn noise(seed: &mut u64) -> u64 {
 }
 
 #[test]
-fn every_kind_of_picture_looks_as_it_should() {
+fn every_kind_of_image_looks_as_it_should() {
     for case in cases() {
         let found = decode(&case.file).unwrap_or_else(|e| panic!("{}: {e}", case.name));
         assert_eq!(
@@ -75,7 +75,7 @@ fn every_kind_of_picture_looks_as_it_should() {
 }
 
 #[test]
-fn a_cut_file_is_an_error_or_the_whole_picture() {
+fn a_cut_file_is_an_error_or_the_whole_image() {
     for case in cases() {
         let whole = decode(&case.file).unwrap();
         for n in 0..case.file.len() {
@@ -115,7 +115,7 @@ fn damaged_files_do_not_panic() {
 }
 
 #[test]
-fn what_is_no_picture_is_told_in_words() {
+fn what_is_no_image_is_told_in_words() {
     assert_eq!(message(b""), "image: the file is empty (0 bytes)");
     assert_eq!(
         message(b"hello"),
@@ -210,7 +210,7 @@ fn crc32(bytes: &[u8]) -> u32 {
 }
 
 #[test]
-fn a_picture_of_144_megapixels_is_decoded() {
+fn an_image_of_144_megapixels_is_decoded() {
     let file = black_png(12_000, 12_000, 8, 2, 3);
     let img = decode(&file).unwrap();
     assert_eq!(img.dimensions(), (12_000, 12_000));
@@ -236,7 +236,7 @@ fn long_sides_are_fine_and_longer_ones_are_not() {
 }
 
 #[test]
-fn a_picture_over_the_budget_is_refused_with_its_size() {
+fn an_image_over_the_budget_is_refused_with_its_size() {
     // The header is enough: nothing of that size is allocated.
     let mut file = black_png(30_000, 30_000, 8, 2, 3);
     file.truncate(64);

@@ -22,7 +22,7 @@ pub fn thumbnails(data: &dyn Dataset, keys: &BTreeSet<String>) -> BTreeMap<Strin
         let Ok(records) = data.load(at) else { continue };
         let rows = (0..unit.records as usize).filter_map(|row| records.read(row).ok());
         for record in rows.filter(|record| keys.contains(&record.key)) {
-            if let Some(bytes) = record.picture.decode().ok().and_then(|p| jpeg(&p)) {
+            if let Some(bytes) = record.image.decode().ok().and_then(|p| jpeg(&p)) {
                 found.insert(record.key, STANDARD.encode(bytes));
             }
         }
@@ -30,9 +30,9 @@ pub fn thumbnails(data: &dyn Dataset, keys: &BTreeSet<String>) -> BTreeMap<Strin
     found
 }
 
-fn jpeg(picture: &image::RgbImage) -> Option<Vec<u8>> {
+fn jpeg(image: &image::RgbImage) -> Option<Vec<u8>> {
     let preprocess = Preprocess::new(SIDE, ResizeMode::CentreCrop);
-    let small = preprocess.apply(picture).ok()?;
+    let small = preprocess.apply(image).ok()?;
     let mut bytes = Cursor::new(Vec::new());
     small.write_to(&mut bytes, image::ImageFormat::Jpeg).ok()?;
     Some(bytes.into_inner())

@@ -48,7 +48,7 @@ impl ByteRange {
 
 /// An image, decoded or not.
 #[derive(Clone, Debug)]
-pub enum Picture {
+pub enum RecordImage {
     /// No image: the dataset holds only texts.
     None,
     /// The bytes of an image file.
@@ -71,14 +71,14 @@ pub struct FeatureRange {
     pub views: u32,
 }
 
-impl Picture {
+impl RecordImage {
     /// Decodes the image, upright, 8 bits per channel, with the decoder of the core crate.
     ///
     /// # Errors
     /// If the bytes cannot be read or are not an image.
     pub fn decode(&self) -> Result<RgbImage, Fault> {
         match self {
-            Self::Decoded(picture) => Ok(picture.clone()),
+            Self::Decoded(image) => Ok(image.clone()),
             other => other.with_bytes(input::decode),
         }
     }
@@ -89,7 +89,7 @@ impl Picture {
     /// As [`decode`](Self::decode), except that damaged pixels are not noticed.
     pub fn size(&self) -> Result<(u32, u32), Fault> {
         match self {
-            Self::Decoded(picture) => Ok(picture.dimensions()),
+            Self::Decoded(image) => Ok(image.dimensions()),
             other => other.with_bytes(input::decoded_size),
         }
     }
@@ -118,11 +118,11 @@ impl Picture {
     ) -> Result<T, Fault> {
         let apply = |bytes: &[u8]| {
             if bytes.is_empty() {
-                return Err(Fault::new(Cause::MissingPicture, "0 bytes"));
+                return Err(Fault::new(Cause::MissingImage, "0 bytes"));
             }
-            function(bytes).map_err(|e| Fault::new(Cause::UnreadablePicture, e.to_string()))
+            function(bytes).map_err(|e| Fault::new(Cause::UnreadableImage, e.to_string()))
         };
-        let missing = |detail| Err(Fault::new(Cause::MissingPicture, detail));
+        let missing = |detail| Err(Fault::new(Cause::MissingImage, detail));
         match self {
             Self::Encoded(bytes) => apply(bytes),
             Self::ByteRange(range) => apply(&range.read()?),

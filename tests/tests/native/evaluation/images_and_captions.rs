@@ -14,7 +14,7 @@ const CAPTIONS: [(usize, &str); 7] = [
     (2, "a blue house"),
     (2, "a house and a tree"),
     (3, "a photo in wrong colours"),
-    (9, "a picture that is not there"),
+    (9, "an image that is not there"),
 ];
 
 /// Writes COCO's format: five images, one of them without a file, and a caption without an image.
@@ -31,7 +31,7 @@ fn coco() -> Bench {
     let index = json!({"images": images, "annotations": annotations});
     bench.write("coco/annotations/captions_val2017.json", index.to_string());
     for i in 0..4 {
-        bench.picture(&format!("coco/val2017/{i}.jpg"), i);
+        bench.image(&format!("coco/val2017/{i}.jpg"), i);
     }
     bench.write(
         "texts.txt",
@@ -107,11 +107,11 @@ fn coco_is_scored_as_plain_loops_score_it_and_what_is_missing_is_counted() {
         (&json!(5), &json!(4))
     );
     assert_eq!(
-        coverage["missing"]["picture not there"]["example"],
+        coverage["missing"]["image not there"]["example"],
         json!("4.jpg")
     );
     assert_eq!(
-        coverage["odd"]["caption without a picture"]["count"],
+        coverage["odd"]["caption without an image"]["count"],
         json!(1)
     );
     let (images, texts) = embeddings(&bench);
@@ -190,7 +190,7 @@ fn a_second_run_reads_what_the_first_kept() {
     // A damaged file is computed again; a changed image is embedded again.
     std::fs::write(&before[0].0, "cut").unwrap();
     assert_eq!(record(&trainer(&args))["metrics"], first["metrics"]);
-    bench.picture("coco/val2017/0.jpg", 5);
+    bench.image("coco/val2017/0.jpg", 5);
     let _ = record(&trainer(&args));
     assert_eq!(kept().len(), 3);
 }

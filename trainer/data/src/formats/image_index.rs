@@ -9,7 +9,7 @@ use crate::records::walk::{self, LeftOut, NO_IMAGE, UNLISTED};
 
 /// Image files below given folders, by name and by number.
 #[derive(Clone, Debug, Default)]
-pub struct PictureIndex {
+pub struct ImageIndex {
     names: HashMap<String, Vec<PathBuf>>,
     numbers: HashMap<u64, PathBuf>,
     count: usize,
@@ -38,7 +38,7 @@ fn common_folder<'a>(files: &[&'a Path]) -> Option<&'a Path> {
     first.parent()?.ancestors().find(holds_all)
 }
 
-impl PictureIndex {
+impl ImageIndex {
     /// Indexes the given folders recursively.
     ///
     /// # Errors
@@ -98,7 +98,7 @@ impl PictureIndex {
             walk::leave_out(&mut left_out, UNLISTED, 1, file);
         }
         for file in found.files {
-            if !is_used(&file) && !walk::is_picture(&file) {
+            if !is_used(&file) && !walk::is_image_file(&file) {
                 walk::leave_out(&mut left_out, NO_IMAGE, 1, &file);
             }
         }
@@ -155,7 +155,7 @@ mod tests {
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, "x").unwrap();
         }
-        let index = PictureIndex::of(&[dir.path().to_owned()]).unwrap();
+        let index = ImageIndex::of(&[dir.path().to_owned()]).unwrap();
         assert_eq!(index.len(), 3);
         assert!(
             index

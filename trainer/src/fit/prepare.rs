@@ -1,0 +1,158 @@
+//! What the steps of a run need before the first one: the model, the data with its cached features, and the texts.
+//! A run and a dry run are prepared alike.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use burn::optim::ModuleOptimizer;
+use espalier_checkpoints::model_file::{ModelCard, vocabulary};
+use espalier_core::input::Tokenizer;
+use espalier_core::model::{DualConfig, DualEncoder, TextEncoder};
+use espalier_data::batches::feature_rows::FeatureRows;
+use espalier_data::records::order::records_of_epoch;
+use espalier_data::{BatchSpec, Dataset};
+
+use super::encode::{FeaturePass, RunFeatures};
+use super::plan::Run;
+use super::source::Source;
+use super::step::Learner;
+use super::texts::StepTexts;
+
+/// The model of a run before its first step, and how its batches are made.
+pub(super) struct Start {
+    /// How batches are made, from images.
+    pub(super) spec: BatchSpec,
+    /// Number of steps of the run.
+    pub(super) total: u64,
+    tokenizer: Arc<Tokenizer>,
+    card: ModelCard,
+    /// The model, and a frozen copy of its text encoder where the method needs one.
+    model: (DualEncoder, Option<TextEncoder>),
+}
+
+/// All that the steps of a run need.
+pub(super) struct Prepared {
+    pub(super) tokenizer: Arc<Tokenizer>,
+    /// Card of the model before the first step.
+    pub(super) card: ModelCard,
+    pub(super) learner: Learner,
+    pub(super) texts: StepTexts,
+    pub(super) training: TrainingData,
+}
+
+/// Data that batches are made from: images, or their cached features.
+pub(super) struct TrainingData {
+    pub(super) data: Arc<dyn Dataset>,
+    pub(super) spec: BatchSpec,
+    pub(super) validation: Option<(Arc<dyn Dataset>, BatchSpec)>,
+    /// Features of the training data, if they are cached.
+    pub(super) rows: Option<Arc<FeatureRows>>,
+    pub(super) outliers: Option<Arc<FeatureRows>>,
+}
+
+impl TrainingData {
+    fn new(run: &Run, spec: BatchSpec, features: Option<RunFeatures>) -> Self {
+        let with_lineages = |source: &Source| {
+            let lineages = source.lineages.clone();
+            let spec = BatchSpec {
+                lineages,
+                ..spec.clone()
+            };
+            (Arc::clone(&source.data), spec)
+        };
+        let validation = run.validation.as_ref().map(with_lineages);
+        let Some(features) = features else {
+            return Self {
+                data: Arc::clone(&run.source.data),
+                spec,
+                validation,
+                rows: None,
+                outliers: None,
+            };
+        };
+        let validation = features.validation.zip(validation);
+        Self {
+            data: features.train.data,
+            rows: Some(Arc::clone(&features.train.rows)),
+            spec: RunFeatures::spec(&features.train.rows, spec),
+            validation: validation
+                .map(|(cached, (_, spec))| (cached.data, RunFeatures::spec(&cached.rows, spec))),
+            outliers: features.outliers,
+        }
+    }
+}
+
+impl Run {
+    /// Reads or initialises the model.
+    ///
+    /// # Errors
+    /// An architecture that is not valid, or weights that cannot be read or do not fit.
+    pub(super) fn start(&self) -> anyhow::Result<Start> {
+        let architecture = self.architecture();
+        architecture.validate()?;
+        let tokenizer = architecture
+            .text
+            .tokenizer(vocabulary(&architecture.text))?;
+        let mut card = self.card(&architecture)?;
+        let model = self.build(&architecture, &mut card)?;
+        Ok(Start {
+            spec: self.spec(&architecture),
+            total: self.total_steps(records_of_epoch(self.source.data.as_ref())),
+            tokenizer: Arc::new(tokenizer),
+            card,
+            model,
+        })
+    }
+
+    /// Computes the features that the run caches, of at most `max_records` records, and prepares texts and data.
+    /// `log` receives lines about it; `stop` ends it early.
+    ///
+    /// # Errors
+    /// Bad configuration or data, or a failing device or disk.
+    pub(super) fn prepare(
+        &self,
+        start: Start,
+        optimizer: ModuleOptimizer,
+        max_records: Option<u64>,
+        stop: &AtomicBool,
+        log: &mut dyn FnMut(&str) -> anyhow::Result<()>,
+    ) -> anyhow::Result<Prepared> {
+        let Start {
+            spec,
+            total,
+            tokenizer,
+            card,
+            model,
+        } = start;
+        let pass = FeaturePass {
+            spec: &spec,
+            max_records,
+            stop,
+        };
+        let features = self.features_in_turn(&model.0, &card, &pass, log)?;
+        // Ranks wait for the features without a limit.
+        self.ranks
+            .set_time_limit(Duration::from_secs(self.config.train.rank_timeout));
+        let training = TrainingData::new(self, spec, features);
+        let teacher = self.teacher(training.rows.as_deref(), log)?;
+        let outliers = training.outliers.clone();
+        let taxonomy = &self.source.taxonomy;
+        Ok(Prepared {
+            texts: StepTexts::new(taxonomy, &tokenizer, &self.config, outliers, teacher)?,
+            learner: self.learner(model, optimizer, &tokenizer, total)?,
+            training,
+            tokenizer,
+            card,
+        })
+    }
+
+    /// Returns the model card of the run before its first step.
+    fn card(&self, architecture: &DualConfig) -> anyhow::Result<ModelCard> {
+        Ok(ModelCard {
+            run: self.config.to_toml()?,
+            root_text: self.method().root_text().unwrap_or_default().to_owned(),
+            ..ModelCard::new(architecture.clone(), self.config.train.method.name())
+        })
+    }
+}
