@@ -1,4 +1,4 @@
-//! Names and captions of strangers that are shown: what they may not contain.
+//! Characters that names and captions from untrusted files may not contain when they are shown.
 //!
 //! A control character can move the cursor of a terminal or rewrite its lines. A character that
 //! embeds, overrides or isolates a direction of writing can reorder what stands beside it, so that a

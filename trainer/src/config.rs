@@ -94,7 +94,7 @@ pub struct DatasetConfig {
     pub max_broken: f64,
     /// Folder that keeps data from object storage; if unset, `espalier/data` in the user's cache folder.
     pub data_cache: Option<PathBuf>,
-    /// Most GiB that it keeps.
+    /// Maximum size of that folder in GiB.
     pub data_cache_gib: u64,
     /// Number of texts in a chain built from a taxonomy; 0 for the number that every label has,
     /// clamped to 3 to 7.

@@ -100,8 +100,8 @@ impl VisionBackbone {
         self.forward_tokens(images, None)
     }
 
-    /// Computes the feature of each place of normalised images of any size; `None` for an encoder
-    /// whose places see all others, so that no feature belongs to one place.
+    /// Computes the feature at each position of normalised images of any size; `None` for an encoder
+    /// whose positions attend to all others, so that no feature belongs to one position.
     ///
     /// # Shapes
     /// `[batch, 3, height, width] -> [batch, rows, columns, d_model]`

@@ -1,4 +1,4 @@
-//! What may stand in a folder of results after a fault, and what must stand there after a run.
+//! Which files a folder of results may contain after a fault, and which it must contain after a run.
 
 use std::collections::BTreeMap;
 use std::fs;

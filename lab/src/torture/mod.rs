@@ -1,7 +1,7 @@
-//! `cargo xtask torture`: commands of `trainer` are killed, stopped, starved of disk, of memory and of
-//! permissions at random moments, and their files are cut short. Afterwards nothing half-written may
-//! stand under a final name, and the same command given again must end with the bits of an unbroken
-//! run, without a temporary file. The faults are signals and limits of Unix.
+//! `cargo xtask torture`: runs commands of `trainer` and causes faults at random moments: kills, signals, a lack of disk,
+//! of memory or of permissions, and truncated files. After a fault, no incomplete file may have its final name, and the same
+//! command, run again, must write the same bytes as a run without a fault and leave no temporary file. The faults are
+//! signals and limits of Unix.
 
 mod check;
 mod fault;

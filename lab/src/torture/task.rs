@@ -1,4 +1,4 @@
-//! The commands that are tortured: how each is given first, how again, and what belongs to its result.
+//! The commands that are tested: how each is run first, how it is run again, and which files are its result.
 
 use std::path::Path;
 

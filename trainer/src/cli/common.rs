@@ -26,7 +26,7 @@ pub struct DataCache {
     /// Folder that keeps data from object storage; default: the user's cache folder.
     #[arg(long = "data-cache", value_name = "DIR")]
     pub folder: Option<PathBuf>,
-    /// Most GiB that it keeps; 16 by default.
+    /// Maximum size of this folder in GiB; 16 by default.
     #[arg(long = "data-cache-gib", value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub gib: Option<u64>,
 }

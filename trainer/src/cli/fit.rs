@@ -100,12 +100,12 @@ pub struct FitArgs {
     /// Number of threads that prepare samples; 0 for one per core.
     #[arg(long, value_name = "N")]
     pub workers: Option<usize>,
-    /// Deal the data out to N lanes, each with its share of every batch, so that each of several
-    /// processes reads only a part of the shards. Best a multiple of the number of processes.
+    /// Number of lanes that the data is divided into. Each lane gives its share of every batch, so that each
+    /// of several processes reads only some of the shards. A multiple of the number of processes is best.
     #[arg(long, value_name = "N")]
     pub lanes: Option<usize>,
-    /// Fraction of broken records above which the run stops. Among fewer than 1,000 records a half is allowed, unless the
-    /// fraction is 0.
+    /// Fraction of broken records above which the run stops. Of fewer than 1,000 records, half may be broken,
+    /// unless the fraction is 0.
     #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
     pub max_broken: Option<f64>,
     /// Where data from object storage is kept.
@@ -118,8 +118,8 @@ pub struct FitArgs {
     /// path.
     #[arg(long, value_name = "latest|PATH")]
     pub resume: Option<String>,
-    /// Resume with another configuration than that of the run, which changes what it learns. The
-    /// previous one is kept beside it.
+    /// Resume with a configuration that differs from that of the run and changes what it learns. The previous
+    /// configuration is kept in the folder of the run.
     #[arg(long, requires = "resume")]
     pub resume_with_changes: bool,
     /// Steps between checkpoints; 0 for a tenth of the run.

@@ -20,7 +20,7 @@ pub struct ModelsArgs {
 /// A command on the cache of models.
 #[derive(Clone, Debug, Subcommand)]
 pub enum ModelsCommand {
-    /// Remove a converted model from the cache. What the hub's own cache keeps stays.
+    /// Remove a converted model from the cache. The files in the hub's own cache are not removed.
     Remove {
         /// Its name, as the list shows it.
         #[arg(value_name = "NAME")]

@@ -114,8 +114,8 @@ pub struct DataArgs {
     /// Maximum number of images to read.
     #[arg(long, value_name = "N")]
     pub samples: Option<usize>,
-    /// Fraction of broken records above which the command stops. Among fewer than 1,000 records a half is allowed, unless the
-    /// fraction is 0.
+    /// Fraction of broken records above which the command stops. Of fewer than 1,000 records, half may be
+    /// broken, unless the fraction is 0.
     #[arg(long, default_value_t = 0.01, value_name = "SHARE")]
     pub max_broken: f64,
 }
@@ -136,7 +136,7 @@ pub struct NormsArgs {
 }
 
 /// Follow the path from a photo to the root or to another photo. At each step the nearest text, or
-/// with --pictures also the nearest image, is found; the figure shows them in order.
+/// with --with-images also the nearest image, is found; the figure shows them in order.
 #[derive(Args, Clone, Debug)]
 #[command(
     after_help = "Example: trainer plot traversal --model bundle/ --image cat.jpg \
@@ -156,7 +156,7 @@ pub struct TraversalArgs {
     #[arg(long, value_name = "FILE")]
     pub texts: Option<PathBuf>,
     /// Also use the images and boxes of the data as candidates.
-    #[arg(long)]
+    #[arg(long = "with-images", alias = "pictures")]
     pub images: bool,
     /// Only accept candidates that entail the point on the path, as MERU does.
     #[arg(long)]

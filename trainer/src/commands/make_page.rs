@@ -105,8 +105,8 @@ fn check_photos(run: &Path, now: &[PhotoClass]) -> anyhow::Result<()> {
         return Ok(());
     }
     Err(usage(format!(
-        "{}: expected the photos that this run was made of, found others in the folder now; give another \
-         --name for a new run",
+        "{}: expected the photos that this run was trained on, found other photos in the folder; give another \
+         --name to start a new run",
         run.display()
     )))
 }

@@ -1,5 +1,7 @@
 //! Constraints on the values of a configuration.
 
+use std::fmt::Display;
+
 use espalier_data::Needs;
 use espalier_io::exit::usage;
 
@@ -12,6 +14,35 @@ const MAX_BATCH: usize = 1 << 20;
 /// A constraint on one or more values: their key, whether they satisfy it, what is expected, and
 /// what was found.
 struct Rule(&'static str, bool, &'static str, String);
+
+/// A number of either float type.
+trait Number: Copy + Display + Into<f64> {}
+
+impl<T: Copy + Display + Into<f64>> Number for T {}
+
+fn non_negative(key: &'static str, v: impl Number) -> Rule {
+    let fits = (0.0..f64::INFINITY).contains(&v.into());
+    Rule(key, fits, "a finite number, 0 or more", v.to_string())
+}
+
+fn positive(key: &'static str, v: impl Number) -> Rule {
+    let fits = v.into() > 0.0 && v.into().is_finite();
+    Rule(key, fits, "a finite number above 0", v.to_string())
+}
+
+fn fraction(key: &'static str, v: impl Number) -> Rule {
+    let fits = (0.0..=1.0).contains(&v.into());
+    Rule(key, fits, "in [0, 1]", v.to_string())
+}
+
+fn below_one(key: &'static str, v: impl Number) -> Rule {
+    let fits = (0.0..1.0).contains(&v.into());
+    Rule(key, fits, "in [0, 1)", v.to_string())
+}
+
+fn at_least_one(key: &'static str, n: u64) -> Rule {
+    Rule(key, n >= 1, "at least 1", n.to_string())
+}
 
 impl TrainConfig {
     /// Returns whether the features of images are computed once and cached.
@@ -63,14 +94,8 @@ impl TrainConfig {
     /// Returns the rules that every weight and factor of a loss has, whichever method reads it.
     fn loss_rules(&self) -> Vec<Rule> {
         let l = &self.loss;
-        let weights = l.weights().map(|(key, v)| {
-            let fits = v.is_finite() && v >= 0.0;
-            Rule(key, fits, "a finite number, 0 or more", v.to_string())
-        });
-        let widths = l.widths().map(|(key, v)| {
-            let fits = v.is_finite() && v > 0.0;
-            Rule(key, fits, "a finite number above 0", v.to_string())
-        });
+        let weights = l.weights().map(|(key, v)| non_negative(key, v));
+        let widths = l.widths().map(|(key, v)| positive(key, v));
         let margins = l.margins().map(|(key, v)| {
             let fits = v.abs() <= std::f64::consts::PI;
             Rule(key, fits, "an angle in radians, at most pi", v.to_string())
@@ -220,18 +245,8 @@ impl TrainConfig {
     fn label_rules(&self) -> Vec<Rule> {
         let l = &self.loss;
         vec![
-            Rule(
-                "loss.labels",
-                l.labels.is_finite() && l.labels >= 0.0,
-                "0 or more",
-                l.labels.to_string(),
-            ),
-            Rule(
-                "loss.label_smoothing",
-                (0.0..1.0).contains(&l.label_smoothing),
-                "in [0, 1)",
-                l.label_smoothing.to_string(),
-            ),
+            non_negative("loss.labels", l.labels),
+            below_one("loss.label_smoothing", l.label_smoothing),
             Rule(
                 "loss.outliers",
                 l.outliers.is_finite()
@@ -247,12 +262,7 @@ impl TrainConfig {
     fn distillation_rules(&self) -> Vec<Rule> {
         let (d, l) = (&self.dataset, &self.loss);
         vec![
-            Rule(
-                "loss.distill",
-                l.distill.is_finite() && l.distill >= 0.0,
-                "0 or more",
-                l.distill.to_string(),
-            ),
+            non_negative("loss.distill", l.distill),
             Rule(
                 "loss.distill",
                 l.distill == 0.0 || self.caches_features(),
@@ -261,32 +271,16 @@ impl TrainConfig {
                  with images and texts",
                 l.distill.to_string(),
             ),
-            Rule(
-                "loss.distill_temperature",
-                l.distill_temperature.is_finite() && l.distill_temperature > 0.0,
-                "above 0",
-                l.distill_temperature.to_string(),
-            ),
+            positive("loss.distill_temperature", l.distill_temperature),
             Rule(
                 "dataset.synthetic_features",
                 d.synthetic_features == 0 || l.distill > 0.0,
                 "0 unless loss.distill is above 0",
                 d.synthetic_features.to_string(),
             ),
-            Rule(
-                "dataset.synthetic_shrinkage",
-                (0.0..=1.0).contains(&d.synthetic_shrinkage),
-                "in [0, 1]",
-                d.synthetic_shrinkage.to_string(),
-            ),
-            Rule(
-                "dataset.synthetic_spread and dataset.synthetic_noise",
-                [d.synthetic_spread, d.synthetic_noise]
-                    .iter()
-                    .all(|v| v.is_finite() && *v >= 0.0),
-                "0 or more",
-                format!("{} and {}", d.synthetic_spread, d.synthetic_noise),
-            ),
+            fraction("dataset.synthetic_shrinkage", d.synthetic_shrinkage),
+            non_negative("dataset.synthetic_spread", d.synthetic_spread),
+            non_negative("dataset.synthetic_noise", d.synthetic_noise),
             Rule(
                 "dataset.feature_views",
                 (1..=64).contains(&d.feature_views),
@@ -300,12 +294,7 @@ impl TrainConfig {
     fn optimisation_rules(&self) -> Vec<Rule> {
         let (t, o) = (&self.train, &self.optim);
         vec![
-            Rule(
-                "train.rank_timeout",
-                t.rank_timeout > 0,
-                "at least 1",
-                t.rank_timeout.to_string(),
-            ),
+            at_least_one("train.rank_timeout", t.rank_timeout),
             Rule(
                 "train.report_to (--report-to)",
                 (1..t.report_to.len()).all(|at| !t.report_to[..at].contains(&t.report_to[at])),
@@ -318,42 +307,13 @@ impl TrainConfig {
                 "above 0, like train.keep",
                 t.log_frequency.to_string(),
             ),
-            Rule(
-                "optim.lr",
-                o.lr.is_finite() && o.lr > 0.0,
-                "above 0",
-                o.lr.to_string(),
-            ),
-            Rule(
-                "optim.wd",
-                o.wd.is_finite() && o.wd >= 0.0,
-                "a finite number, 0 or more",
-                o.wd.to_string(),
-            ),
-            Rule(
-                "optim.beta1 and optim.beta2",
-                [o.beta1, o.beta2].iter().all(|b| (0.0..1.0).contains(b)),
-                "in [0, 1)",
-                format!("{} and {}", o.beta1, o.beta2),
-            ),
-            Rule(
-                "optim.eps",
-                o.eps.is_finite() && o.eps > 0.0,
-                "a finite number above 0",
-                o.eps.to_string(),
-            ),
-            Rule(
-                "optim.grad_clip_norm",
-                o.grad_clip_norm.is_finite() && o.grad_clip_norm >= 0.0,
-                "0 or more",
-                o.grad_clip_norm.to_string(),
-            ),
-            Rule(
-                "optim.ema (--ema)",
-                (0.0..1.0).contains(&o.ema),
-                "in [0, 1)",
-                o.ema.to_string(),
-            ),
+            positive("optim.lr", o.lr),
+            non_negative("optim.wd", o.wd),
+            below_one("optim.beta1", o.beta1),
+            below_one("optim.beta2", o.beta2),
+            positive("optim.eps", o.eps),
+            non_negative("optim.grad_clip_norm", o.grad_clip_norm),
+            below_one("optim.ema (--ema)", o.ema),
         ]
     }
 
@@ -361,42 +321,22 @@ impl TrainConfig {
     fn augmentation_rules(&self) -> Vec<Rule> {
         let d = &self.dataset;
         vec![
-            Rule(
-                "dataset.corrupt_prob",
-                (0.0..=1.0).contains(&d.corrupt_prob),
-                "in [0, 1]",
-                d.corrupt_prob.to_string(),
-            ),
-            Rule(
-                "dataset.data_cache_gib",
-                d.data_cache_gib >= 1,
-                "at least 1",
-                d.data_cache_gib.to_string(),
-            ),
+            fraction("dataset.corrupt_prob", d.corrupt_prob),
+            at_least_one("dataset.data_cache_gib", d.data_cache_gib),
             Rule(
                 "dataset.lanes",
                 d.lanes >= 1 && d.lanes <= self.samples_of_step(),
                 "at least 1 and at most the samples of a step",
                 d.lanes.to_string(),
             ),
-            Rule(
-                "dataset.max_broken",
-                (0.0..=1.0).contains(&d.max_broken),
-                "in [0, 1]",
-                d.max_broken.to_string(),
-            ),
+            fraction("dataset.max_broken", d.max_broken),
             Rule(
                 "dataset.min_box_px",
                 d.min_box_px.is_none_or(|px| px.is_finite() && px >= 0.0),
                 "a finite number of pixels, 0 or more",
                 format!("{:?}", d.min_box_px.unwrap_or_default()),
             ),
-            Rule(
-                "dataset.hypernym_prob",
-                (0.0..=1.0).contains(&d.hypernym_prob),
-                "in [0, 1]",
-                d.hypernym_prob.to_string(),
-            ),
+            fraction("dataset.hypernym_prob", d.hypernym_prob),
             Rule(
                 "dataset.crop_scale",
                 0.0 < d.crop_scale[0]
@@ -436,10 +376,10 @@ mod tests {
     #[test]
     fn numbers_that_no_run_can_use_are_refused_by_key_and_value() {
         for pair in [
-            "loss.global=nan",
-            "loss.entail=inf",
-            "loss.eta_inter=0",
-            "loss.margin=nan",
+            "loss.rcme.global=nan",
+            "loss.meru.entail=inf",
+            "loss.hycoclip.eta_inter=0",
+            "loss.ec.margin=nan",
             "optim.eps=-0.5",
             "optim.eps=0.0",
             "optim.beta2=4294967300",

@@ -77,7 +77,7 @@ fn placement_sentence(phrase: &str, by: PlacedBy, concept: &str) -> Option<Strin
     }
 }
 
-/// Says whether the photo shows the phrase's concept, and where the ways to both part.
+/// Says whether the photo shows the phrase's concept, and at which node the paths to the two diverge.
 fn path_sentence(verdict: &Verdict, concept: &str, common: Option<&str>) -> String {
     let name = spoken_name(&verdict.concept, concept);
     let concept = (verdict.concept.as_str(), concept);

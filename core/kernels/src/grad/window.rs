@@ -1,4 +1,4 @@
-//! The places that a convolution reads.
+//! The input positions that a convolution reads.
 
 /// Sizes of a convolution of one channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

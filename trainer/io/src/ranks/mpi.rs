@@ -1,7 +1,7 @@
 //! Ranks that exchange through an MPI library.
 //!
-//! Every operation is a non-blocking one that is asked for its end again and again, so that a rank
-//! notices when another one does not come. All calls are made from the main thread.
+//! Every operation is non-blocking and is polled until it ends, so that a rank notices when another one
+//! does not take part. All calls are made from the main thread.
 
 use std::cell::Cell;
 use std::thread;
@@ -20,19 +20,19 @@ use crate::disk::temporary::remove_all_and;
 use crate::exit::usage;
 use crate::output::note;
 
-/// Time that the other ranks have to answer whether they are waiting too.
+/// Time in which the other ranks have to answer whether they are waiting too.
 const SURVEY: Duration = Duration::from_secs(5);
 
-/// Time in which a process gives its core to others between two questions; afterwards it sleeps.
+/// Time for which a process only yields its core between two polls; afterwards it sleeps between them.
 const EAGER: Duration = Duration::from_millis(20);
 
-/// Sleep between two questions.
+/// Sleep between two polls.
 const NAP: Duration = Duration::from_micros(50);
 
 /// The ranks of an MPI job.
 pub(super) struct Mpi {
     world: SimpleCommunicator,
-    /// For questions about ranks that do not come; no operation of the training uses it.
+    /// Used to find out which ranks do not take part; no operation of the training uses it.
     survey: SimpleCommunicator,
     limit: Cell<Option<Duration>>,
     /// Finalises MPI when it is dropped, which must be after the communicators.
