@@ -20,10 +20,7 @@ use espalier_core::model::{DualConfig, Preset};
 pub use espalier_data::{Needs, RankText};
 use espalier_io::exit::usage;
 use layers::{layer_of, merge, read_table};
-pub use loss::{
-    Angles, AtmgOptions, ClipOptions, EcOptions, HycoclipOptions, LossConfig, MeruOptions,
-    PartsOptions, PartsSpace, PhyclipOptions, RcmeOptions, ReOptions, RootKind,
-};
+pub use loss::*;
 pub use method_name::MethodName;
 pub use precision::Precision;
 use recipes::{layer_text, method_layer};

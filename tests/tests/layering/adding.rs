@@ -19,7 +19,14 @@ pub struct Example {
 pub const EXAMPLES: [Example; 4] = [
     Example {
         heading: "Adding a training method",
-        words: &["atmg", "Atmg", "ImageApex", "image_apex", "centroid"],
+        words: &[
+            "atmg",
+            "Atmg",
+            "AtmgOptions",
+            "ImageApex",
+            "image_apex",
+            "centroid",
+        ],
         most: 6,
     },
     Example {

@@ -2,8 +2,9 @@
 //!
 //! One ridge logistic regression on the directions of the photos' points, of all parts at once. Three kinds of photos
 //! tell of different parts: captions of all, labels of the nodes of the taxonomy, and descriptions of those parts that
-//! were looked for. Descriptions are few, so each counts as many times as others; since photos of different kinds
-//! lie in different directions, the same detectors are calibrated on each kind.
+//! were looked for. Generated images of noise, stripes and plain colours show no part. Descriptions are few, so each
+//! counts as many times as others; since photos of different kinds lie in different directions, the same detectors are
+//! calibrated on each kind.
 
 mod logistic;
 mod photos;
@@ -28,6 +29,9 @@ use photos::{Described, Seen};
 
 /// Weight of a photo that is described, where one with captions or a label has 1.
 const DESCRIBED: f32 = 4.0;
+
+/// Number of generated images, and the weight of each.
+const OUTLIERS: (u64, f32) = (512, 2.0);
 
 /// A part that fewer photos than this show has no detector.
 const FEW: usize = 10;
@@ -96,6 +100,10 @@ pub fn fit(
         let embedded = photos::embed_files(captioner, images)?;
         seen.extend(embedded.into_iter().map(|photo| (photo, DESCRIBED)));
     }
+    let (count, weight) = OUTLIERS;
+    note(format_args!("embedding {count} generated images"));
+    let embedded = photos::embed_outliers(captioner, count, vocabulary.parts().len())?;
+    seen.extend(embedded.into_iter().map(|photo| (photo, weight)));
     note(format_args!("fitting detectors on {} images", seen.len()));
     of_photos(&seen, vocabulary.parts().len(), device)
 }

@@ -9,6 +9,7 @@ use espalier_core::statements::{PartIx, Vocabulary};
 use espalier_core::taxonomy::Taxonomy;
 use espalier_data::formats::condition::{Condition, split_condition};
 use espalier_data::records::source::Record;
+use espalier_data::sampling::outliers;
 use espalier_io::disk::read;
 use espalier_io::exit::usage;
 use espalier_io::output::note;
@@ -194,6 +195,26 @@ pub(super) fn embed(
                 known,
             }),
         )
+    });
+    Ok(seen.collect::<espalier_core::Result<_>>()?)
+}
+
+/// Embeds generated images, which show none of `parts` parts.
+///
+/// # Errors
+/// When the device fails.
+pub(super) fn embed_outliers(
+    captioner: &Captioner,
+    count: u64,
+    parts: usize,
+) -> anyhow::Result<Vec<Seen>> {
+    let side = captioner.preprocessing().size;
+    let seen = (0..count).into_par_iter().map(|index| {
+        let image = outliers::pool_image(side, index);
+        pollster::block_on(captioner.embed(&[image])).map(|mut points| Seen {
+            point: points.swap_remove(0),
+            known: vec![Some(false); parts],
+        })
     });
     Ok(seen.collect::<espalier_core::Result<_>>()?)
 }
