@@ -7,7 +7,7 @@ style.replaceSync(`
 .answer > .photo { position: relative; inset: auto; background: color-mix(in srgb, var(--_fg) 8%, var(--_bg)); min-height: 0; }
 .answer > .photo img, .answer > .photo canvas { position: absolute; inset: 0; }
 /* A shadow at an edge says that the words go on there; it moves away with the end of the words. */
-.words { min-height: 0; overflow: auto; padding: 1rem 1.25rem 1.25rem; overscroll-behavior: auto;
+.words { min-height: 0; overflow: auto; padding: 1rem 1.25rem 1.25rem; overscroll-behavior: auto; scrollbar-color: var(--_soft) transparent;
   --_shade: color-mix(in srgb, var(--_fg) 22%, transparent);
   background: linear-gradient(var(--_bg) 40%, transparent) top / 100% 2rem local, linear-gradient(transparent, var(--_bg) 60%) bottom / 100% 2rem local,
     linear-gradient(var(--_shade), transparent) top / 100% .625rem scroll, linear-gradient(transparent, var(--_shade)) bottom / 100% .625rem scroll;

@@ -57,17 +57,6 @@ pub enum LiftKind {
     },
 }
 
-impl LiftKind {
-    /// Returns the published product: factors of eight coordinates, distances combined by the mean.
-    #[must_use]
-    pub const fn product_of_eights(d_embed: usize) -> Self {
-        Self::Product {
-            factors: d_embed / 8,
-            join: DistanceReduction::L1,
-        }
-    }
-}
-
 /// Image encoder: a vision transformer (notation 3.1, 3.5), whose tokens may come from convolutions
 /// instead of patches. With convolutions it may have no transformer block at all; then it accepts
 /// images of any side that is a multiple of `patch`.

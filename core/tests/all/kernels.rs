@@ -2,6 +2,7 @@
 
 use burn::module::Module;
 use burn::tensor::{Device, Distribution, Tensor, TensorData};
+use espalier_core::geometry::DistanceReduction;
 use espalier_core::input::{Tokenizer, to_planes};
 use espalier_core::kernels::{ImageKernels, KernelWeights, TextKernels};
 use espalier_core::model::{
@@ -201,7 +202,13 @@ fn points_are_those_of_the_lift_of_a_model() {
         (LiftKind::Sphere, false),
         (LiftKind::Lorentz, false),
         (LiftKind::Lorentz, true),
-        (LiftKind::product_of_eights(16), false),
+        (
+            LiftKind::Product {
+                factors: 2,
+                join: DistanceReduction::L1,
+            },
+            false,
+        ),
     ] {
         let mut config = Preset::VitT8_64.config().with_lift(kind);
         config.d_embed = 16;

@@ -8,8 +8,9 @@ use burn::tensor::Device;
 use espalier_core::bundle::{BundleFiles, Manifest, Part, sha256_hex};
 use espalier_core::caption::{BundleLoader, Captioner, Engine, Request, Rung};
 use espalier_tests::models::{shipped, tiny};
-use espalier_tests::photos::{landscape, noise};
+use espalier_tests::photos::{keep, landscape, noise};
 use espalier_tests::shards::in_shards;
+use espalier_trainer::config::TrainConfig;
 use image::{Rgb, RgbImage};
 use tempfile::TempDir;
 
@@ -177,6 +178,31 @@ fn both_models_are_whole_and_pass_their_self_test() {
 }
 
 #[test]
+fn configurations_of_earlier_versions_have_the_same_values() {
+    let folder = tempfile::tempdir().unwrap();
+    let open = |bundle: &Path| {
+        let bytes = fs::read(bundle.join("manifest.json")).unwrap();
+        let run = &Manifest::parse(&bytes).unwrap().provenance["run"];
+        let path = keep(
+            folder.path(),
+            "config.toml",
+            run.as_str().unwrap().as_bytes(),
+        );
+        let config = TrainConfig::resolve(Some(&path), Default::default(), &[]);
+        config.unwrap().loss
+    };
+    // Options of methods stand in `[loss]` itself, and outliers have another name.
+    let loss = open(&tiny());
+    assert_eq!((loss.labels, loss.outliers, loss.order), (2.0, 0.4, 0.0));
+    let cones = (loss.hycoclip.entail, loss.hycoclip.eta_intra);
+    assert_eq!(cones, (0.2, 1.2));
+    assert_eq!(loss.rcme.margin, std::f64::consts::FRAC_PI_2);
+    let loss = open(&shipped());
+    assert_eq!((loss.anchor, loss.generality), (30.0, 15.0));
+    assert_eq!(loss.re.pull_back, 10.0);
+}
+
+#[test]
 fn of_noise_and_plain_colour_nothing_is_said_but_what_is_true_of_most_labels() {
     let plain = RgbImage::from_pixel(200, 300, Rgb([120, 140, 90]));
     let stripes = RgbImage::from_fn(256, 256, |x, _| {
@@ -187,7 +213,10 @@ fn of_noise_and_plain_colour_nothing_is_said_but_what_is_true_of_most_labels() {
         let captioner = whole(&bundle);
         for photo in &photos {
             let point = embedding(&captioner, photo);
-            let taxonomy = captioner.rank(&point).taxonomy;
+            let caption = captioner.rank(&point);
+            let told = caption.shows.iter().find(|part| part.p >= 0.5);
+            assert!(told.is_none(), "{told:?}");
+            let taxonomy = caption.taxonomy;
             let known = captioner.classifier().taxonomy();
             let stop = known.find(&taxonomy.stop).unwrap();
             let model = bundle.display();

@@ -89,14 +89,6 @@ impl Dial {
         self.levels.get(level).copied()
     }
 
-    /// Returns the most specific level down to an index of the path or ladder, or else the most general one; `None`
-    /// without levels.
-    #[must_use]
-    pub fn level_at(&self, index: usize) -> Option<usize> {
-        let level = self.levels.iter().rposition(|at| *at <= index);
-        level.or_else(|| (!self.levels.is_empty()).then_some(0))
-    }
-
     /// Returns the path indices from the most general level to this one.
     #[must_use]
     pub fn path_indices(&self, level: Option<usize>) -> &[usize] {

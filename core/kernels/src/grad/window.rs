@@ -59,12 +59,6 @@ impl Window {
         self.kernel[0] * self.kernel[1]
     }
 
-    /// Returns whether each output position reads exactly the input position at its own place.
-    #[must_use]
-    pub fn is_pointwise(&self) -> bool {
-        self.kernel == [1, 1] && self.stride == 1 && self.input == self.output
-    }
-
     /// Returns the input row that output row `row` reads at kernel row `tap`, if it is not padding.
     pub(super) fn input_row(&self, row: usize, tap: usize) -> Option<usize> {
         let row = (row * self.stride + tap).checked_sub(self.before[0])?;

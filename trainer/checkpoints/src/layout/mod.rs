@@ -55,6 +55,7 @@ pub use meru::causal_mask;
 
 #[cfg(test)]
 mod tests {
+    use espalier_core::geometry::DistanceReduction;
     use espalier_core::model::{LiftKind, Pool, Preset};
     use espalier_core::weights::collect;
 
@@ -79,7 +80,10 @@ mod tests {
     #[test]
     fn a_table_has_exactly_the_tensors_of_the_model_and_conversion_is_lossless() {
         let lorentz = LiftKind::Lorentz;
-        let product = LiftKind::product_of_eights(16);
+        let product = LiftKind::Product {
+            factors: 2,
+            join: DistanceReduction::L1,
+        };
         let sphere = LiftKind::Sphere;
         let mut mean = small(Preset::VitS16_224, lorentz);
         mean.vision.pool = Pool::Mean;
