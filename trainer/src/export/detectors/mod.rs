@@ -31,7 +31,7 @@ use photos::{Described, Seen};
 const DESCRIBED: f32 = 4.0;
 
 /// Number of generated images, and the weight of each.
-const OUTLIERS: (u64, f32) = (512, 2.0);
+const OUTLIERS: (u64, f32) = (512, 1.0);
 
 /// A part that fewer photos than this show has no detector.
 const FEW: usize = 10;

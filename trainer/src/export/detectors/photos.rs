@@ -208,7 +208,8 @@ pub(super) fn embed_outliers(
     count: u64,
     parts: usize,
 ) -> anyhow::Result<Vec<Seen>> {
-    let side = captioner.preprocessing().size;
+    // Larger than the input, so that some have cells as fine as the noise of a camera.
+    let side = 4 * captioner.preprocessing().size;
     let seen = (0..count).into_par_iter().map(|index| {
         let image = outliers::pool_image(side, index);
         pollster::block_on(captioner.embed(&[image])).map(|mut points| Seen {
