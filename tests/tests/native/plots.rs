@@ -192,7 +192,7 @@ fn a_walk_between_photos_passes_images_and_shows_them() {
         &a,
         "--to",
         &b,
-        "--pictures",
+        "--with-images",
         "--dataset",
         "synthetic",
         "--samples",

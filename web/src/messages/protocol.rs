@@ -390,11 +390,8 @@ mod tests {
         }
         let script = include_str!("../../widget/engine.js");
         let sent = script.matches(r#"{ type: ""#).count();
-        assert_eq!(
-            sent,
-            requests.len() + 1,
-            "`narrate` is sent from two places"
-        );
+        // `narrate` is sent from two places, and the worker is of the type "module".
+        assert_eq!(sent, requests.len() + 2);
         for word in [
             r#"{ type: "load", manifest_url"#,
             r#"{ type: "caption", id"#,

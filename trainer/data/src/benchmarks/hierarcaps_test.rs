@@ -220,7 +220,7 @@ mod tests {
         let causes: Vec<&str> = data.coverage.missing.keys().map(String::as_str).collect();
         assert_eq!(
             causes,
-            ["not as many texts as the first row", "image not there"]
+            ["image not there", "not as many texts as the first row"]
         );
         assert_eq!(data.coverage.odd.len(), 1);
         assert_eq!((data.coverage.expected, data.coverage.found), (4, 2));
@@ -248,7 +248,7 @@ mod tests {
         let causes: Vec<&str> = data.coverage.missing.keys().map(String::as_str).collect();
         assert_eq!(
             causes,
-            ["no caption with three statements", "image not there"]
+            ["image not there", "no caption with three statements"]
         );
     }
 

@@ -71,7 +71,7 @@ pub(super) fn run(args: &TraversalArgs) -> anyhow::Result<()> {
 }
 
 /// Returns the candidates: the texts of the flag, else of the data, else of the bundle; with
-/// `--pictures` also the images and boxes of the data.
+/// `--with-images` also the images and boxes of the data.
 fn candidates(args: &TraversalArgs, subject: &Subject) -> anyhow::Result<Vec<Candidate>> {
     let mut texts = match &args.texts {
         Some(file) => read_texts(file)?,
@@ -89,7 +89,7 @@ fn candidates(args: &TraversalArgs, subject: &Subject) -> anyhow::Result<Vec<Can
         }
     } else if args.images {
         return Err(usage(
-            "--pictures: expected --data, whose images become candidates, found none",
+            "--with-images: expected --data, whose images become candidates, found none",
         ));
     }
     if texts.is_empty() && images.is_empty() {

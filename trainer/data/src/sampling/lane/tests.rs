@@ -327,10 +327,8 @@ fn boxes_of_other_images_are_drawn_only_where_they_are_trained_on() {
         };
         let data = Flawed::new(&[40]);
         let drawn = next(&mut lane(&data, 0..8, 0, &spec), &shared(&spec));
-        let companions = drawn
-            .samples
-            .iter()
-            .map(|sample| sample.content.scene().unwrap().1.len());
+        let scenes = drawn.samples.iter().filter_map(|s| s.content.scene());
+        let companions = scenes.map(|(_, companions)| companions.len());
         (companions.sum::<usize>(), data.read.load(Ordering::Relaxed))
     };
     // Once for the boxes of the group, once for the samples, once for each box of another image.
