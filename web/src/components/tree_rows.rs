@@ -80,7 +80,8 @@ pub fn Rows(
             tree.with_value(|tree| workspace.outline.with(|outline| outline.rows(tree, weight)))
         })
     });
-    let states = Memo::new(move |_| rows.with(|rows| rows.iter().map(RowState::of).collect()));
+    let positions =
+        Memo::new(move |_| rows.with(|rows| rows.iter().map(RowPosition::of).collect()));
     view! {
         <ul
             class="tree"
@@ -92,7 +93,7 @@ pub fn Rows(
             // A row keeps its element while it is expanded and collapsed, and with it the focus, so
             // that no key is lost in between.
             <For each=move || rows.get() key=Row::key let(row)>
-                <TreeRow row states values tree />
+                <TreeRow row positions values tree />
             </For>
         </ul>
     }
@@ -149,25 +150,25 @@ fn at_level(row: Element, level: usize) {
     let _ = row.set_attribute("aria-level", &level.to_string());
 }
 
-/// State of a row that may change while the row is visible.
+/// Where a row stands and whether it is open, which may change while the row is visible.
 #[derive(Clone, Copy, Default, PartialEq)]
-struct RowState {
+struct RowPosition {
     /// As in [`Row::open`].
     open: Option<bool>,
     /// As in [`Row::position`].
     position: usize,
 }
 
-impl RowState {
-    /// Returns the key and the state of a row.
+impl RowPosition {
+    /// Returns the key and the position of a row.
     fn of(row: &Row) -> (String, Self) {
         let Row { open, position, .. } = *row;
         (row.key(), Self { open, position })
     }
 }
 
-/// The states of all visible rows by their keys.
-type RowStates = Memo<BTreeMap<String, RowState>>;
+/// The positions of all visible rows by their keys.
+type RowPositions = Memo<BTreeMap<String, RowPosition>>;
 
 /// What a row shows of its node and of the outline; cheap to copy.
 #[derive(Clone, Copy)]
@@ -214,8 +215,8 @@ impl RowState {
 fn TreeRow(
     /// Its row.
     row: Row,
-    /// The states of all rows.
-    states: RowStates,
+    /// The positions of all rows.
+    positions: RowPositions,
     /// Numbers of all nodes.
     values: Memo<NodeValues>,
     /// The taxonomy.
@@ -232,12 +233,12 @@ fn TreeRow(
     let state = RowState::new((node, &id), path, values, workspace);
     let key = row.key();
     let element_id = format!("row-{key}");
-    let state = Memo::new(move |_| {
-        let state = states.with(|states| states.get(&key).copied());
-        state.unwrap_or_default()
+    let position = Memo::new(move |_| {
+        let position = positions.with(|positions| positions.get(&key).copied());
+        position.unwrap_or_default()
     });
     let click = move |_| {
-        expand_or_focus(workspace, path, state.get_untracked().open);
+        expand_or_focus(workspace, path, position.get_untracked().open);
         workspace.selected.set(Some(id.clone()));
         follow_focus(workspace);
     };
@@ -250,9 +251,9 @@ fn TreeRow(
             id=element_id
             role="treeitem"
             use:at_level=depth
-            aria-posinset=move || state.get().position.to_string()
+            aria-posinset=move || position.get().position.to_string()
             aria-setsize=row.siblings.to_string()
-            aria-expanded=move || state.get().open.map(|open| open.to_string())
+            aria-expanded=move || position.get().open.map(|open| open.to_string())
             aria-selected=move || state.selected.get().to_string()
             tabindex=move || if state.focused.get() { "0" } else { "-1" }
             style=("--depth", (depth - 1).to_string())

@@ -30,8 +30,11 @@ use photos::{Described, Seen};
 /// Weight of a photo that is described, where one with captions or a label has 1.
 const DESCRIBED: f32 = 4.0;
 
-/// Number of generated images, and the weight of each.
-const OUTLIERS: (u64, f32) = (512, 1.0);
+/// Number of generated images.
+const OUTLIERS: u64 = 512;
+
+/// Weight of all generated images, relative to that of all photos.
+const OUTLIER_SHARE: f32 = 0.041;
 
 /// A part that fewer photos than this show has no detector.
 const FEW: usize = 10;
@@ -100,9 +103,10 @@ pub fn fit(
         let embedded = photos::embed_files(captioner, images)?;
         seen.extend(embedded.into_iter().map(|photo| (photo, DESCRIBED)));
     }
-    let (count, weight) = OUTLIERS;
-    note(format_args!("embedding {count} generated images"));
-    let embedded = photos::embed_outliers(captioner, count, vocabulary.parts().len())?;
+    note(format_args!("embedding {OUTLIERS} generated images"));
+    let embedded = photos::embed_outliers(captioner, OUTLIERS, vocabulary.parts().len())?;
+    let of_photos: f32 = seen.iter().map(|(_, weight)| weight).sum();
+    let weight = OUTLIER_SHARE * of_photos / OUTLIERS as f32;
     seen.extend(embedded.into_iter().map(|photo| (photo, weight)));
     note(format_args!("fitting detectors on {} images", seen.len()));
     of_photos(&seen, vocabulary.parts().len(), device)
