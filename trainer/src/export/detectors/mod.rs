@@ -105,8 +105,8 @@ pub fn fit(
     }
     note(format_args!("embedding {OUTLIERS} generated images"));
     let embedded = photos::embed_outliers(captioner, OUTLIERS, vocabulary.parts().len())?;
-    let of_photos: f32 = seen.iter().map(|(_, weight)| weight).sum();
-    let weight = OUTLIER_SHARE * of_photos / OUTLIERS as f32;
+    let all_photos: f32 = seen.iter().map(|(_, weight)| weight).sum();
+    let weight = OUTLIER_SHARE * all_photos / OUTLIERS as f32;
     seen.extend(embedded.into_iter().map(|photo| (photo, weight)));
     note(format_args!("fitting detectors on {} images", seen.len()));
     of_photos(&seen, vocabulary.parts().len(), device)
