@@ -45,6 +45,15 @@ fn dot(x: &[f32], y: &[f32]) -> f64 {
         .sum()
 }
 
+/// Returns `x·x`, `x·y` and `y·y` in one pass. The three sums do not wait for each other, so that they take hardly
+/// longer than one.
+fn dots(x: &[f32], y: &[f32]) -> [f64; 3] {
+    x.iter().zip(y).fold([0.0; 3], |[xx, xy, yy], (a, b)| {
+        let (a, b) = (f64::from(*a), f64::from(*b));
+        [xx + a * a, xy + a * b, yy + b * b]
+    })
+}
+
 fn chord(x: &[f32], y: &[f32]) -> f64 {
     x.iter()
         .zip(y)
@@ -60,12 +69,14 @@ struct Hyperboloid {
 }
 
 impl Hyperboloid {
-    fn time(self, x: &[f32]) -> f64 {
-        (1.0 / self.c + dot(x, x)).sqrt()
+    /// Returns the time component of a point with this squared norm.
+    fn time(self, square: f64) -> f64 {
+        (1.0 / self.c + square).sqrt()
     }
 
     fn inner(self, x: &[f32], y: &[f32]) -> f64 {
-        dot(x, y) - self.time(x) * self.time(y)
+        let [xx, xy, yy] = dots(x, y);
+        xy - self.time(xx) * self.time(yy)
     }
 
     fn dist(self, x: &[f32], y: &[f32]) -> f64 {
@@ -79,8 +90,8 @@ impl Hyperboloid {
     }
 
     fn exterior_angle(self, x: &[f32], y: &[f32]) -> f64 {
-        let (xx, xy, yy) = (dot(x, x), dot(x, y), dot(y, y));
-        let along = self.c.sqrt() * (self.time(x) * xy - self.time(y) * xx);
+        let [xx, xy, yy] = dots(x, y);
+        let along = self.c.sqrt() * (self.time(xx) * xy - self.time(yy) * xx);
         angle(along, (xx * yy - xy * xy).max(0.0).sqrt())
     }
 
