@@ -45,8 +45,7 @@ fn dot(x: &[f32], y: &[f32]) -> f64 {
         .sum()
 }
 
-/// Returns `x·x`, `x·y` and `y·y` in one pass. The three sums do not wait for each other, so that they take hardly
-/// longer than one.
+/// Returns `x·x`, `x·y` and `y·y`, computed in one pass so that the three sums do not wait for each other.
 fn dots(x: &[f32], y: &[f32]) -> [f64; 3] {
     x.iter().zip(y).fold([0.0; 3], |[xx, xy, yy], (a, b)| {
         let (a, b) = (f64::from(*a), f64::from(*b));

@@ -87,7 +87,7 @@ fn embed_probe<'a>(
 /// Returns whether the image of a model was drawn; says why where it was not.
 fn was_drawn(image: anyhow::Result<()>) -> bool {
     if let Err(error) = &image {
-        note(format_args!("the card has no image: {error:#}"));
+        note(format_args!("the card has no preview image: {error:#}"));
     }
     image.is_ok()
 }

@@ -1,5 +1,5 @@
-//! What the steps of a run need before the first one: the model, the data with its cached features, and the texts.
-//! A run and a dry run are prepared alike.
+//! Prepares the steps of a run: the model, the data with its cached features, and the texts. A run and a dry run use the
+//! same functions.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -19,8 +19,8 @@ use super::source::Source;
 use super::step::Learner;
 use super::texts::StepTexts;
 
-/// The model of a run before its first step, and how its batches are made.
-pub(super) struct Start {
+/// The model before the first step, and how batches are made.
+pub(super) struct Initialised {
     /// How batches are made, from images.
     pub(super) spec: BatchSpec,
     /// Number of steps of the run.
@@ -88,7 +88,7 @@ impl Run {
     ///
     /// # Errors
     /// An architecture that is not valid, or weights that cannot be read or do not fit.
-    pub(super) fn start(&self) -> anyhow::Result<Start> {
+    pub(super) fn initialise(&self) -> anyhow::Result<Initialised> {
         let architecture = self.architecture();
         architecture.validate()?;
         let tokenizer = architecture
@@ -96,7 +96,7 @@ impl Run {
             .tokenizer(vocabulary(&architecture.text))?;
         let mut card = self.card(&architecture)?;
         let model = self.build(&architecture, &mut card)?;
-        Ok(Start {
+        Ok(Initialised {
             spec: self.spec(&architecture),
             total: self.total_steps(records_of_epoch(self.source.data.as_ref())),
             tokenizer: Arc::new(tokenizer),
@@ -112,26 +112,26 @@ impl Run {
     /// Bad configuration or data, or a failing device or disk.
     pub(super) fn prepare(
         &self,
-        start: Start,
+        initialised: Initialised,
         optimizer: ModuleOptimizer,
         max_records: Option<u64>,
         stop: &AtomicBool,
         log: &mut dyn FnMut(&str) -> anyhow::Result<()>,
     ) -> anyhow::Result<Prepared> {
-        let Start {
+        let Initialised {
             spec,
             total,
             tokenizer,
             card,
             model,
-        } = start;
+        } = initialised;
         let pass = FeaturePass {
             spec: &spec,
             max_records,
             stop,
         };
         let features = self.features_in_turn(&model.0, &card, &pass, log)?;
-        // Ranks wait for the features without a limit.
+        // Until here, ranks wait for the features without a limit.
         self.ranks
             .set_time_limit(Duration::from_secs(self.config.train.rank_timeout));
         let training = TrainingData::new(self, spec, features);

@@ -34,10 +34,10 @@ impl Run {
     /// Bad configuration or data (exit code 2), or a failure while running; checkpoints written
     /// before the failure are kept.
     pub fn train(&self, stop: &AtomicBool) -> anyhow::Result<FitOutcome> {
-        let start = self.start()?;
+        let initialised = self.initialise()?;
         let data = self.source.data.as_ref();
         let (state, optimizer) = self.initial_state(data)?;
-        let (spec, total) = (&start.spec, start.total);
+        let (spec, total) = (&initialised.spec, initialised.total);
         let ranks = &*self.ranks;
         let mut report = if ranks.is_root() {
             let images_per_sample = if spec.needs == Needs::Boxes { 2 } else { 1 };
@@ -64,7 +64,7 @@ impl Run {
             learner,
             texts,
             training,
-        } = self.prepare(start, optimizer, None, stop, &mut log)?;
+        } = self.prepare(initialised, optimizer, None, stop, &mut log)?;
         report.restart_clock();
         let steps = TrainLoop {
             run: self,
@@ -191,10 +191,10 @@ impl Run {
     /// # Errors
     /// As [`train`](Self::train).
     pub fn dry_run(&self) -> anyhow::Result<(StepReport, f64, u64, u64)> {
-        let start = self.start()?;
-        let (records, total) = (self.source.data.records(), start.total);
+        let initialised = self.initialise()?;
+        let (records, total) = (self.source.data.records(), initialised.total);
         // Enough records for two batches, even if some of them cannot be used.
-        let max_records = Some(4 * start.spec.batch_size as u64);
+        let max_records = Some(4 * initialised.spec.batch_size as u64);
         let optimizer = optimizer(&self.config.optim)?;
         let stop = AtomicBool::new(false);
         let Prepared {
@@ -203,7 +203,7 @@ impl Run {
             texts,
             training,
             ..
-        } = self.prepare(start, optimizer, max_records, &stop, &mut |_| Ok(()))?;
+        } = self.prepare(initialised, optimizer, max_records, &stop, &mut |_| Ok(()))?;
         let lanes = training.spec.lanes;
         let mut stream = BatchStream::start(
             training.data,

@@ -150,7 +150,7 @@ fn at_level(row: Element, level: usize) {
     let _ = row.set_attribute("aria-level", &level.to_string());
 }
 
-/// Where a row stands and whether it is open, which may change while the row is visible.
+/// Position of a row and whether it is open; both may change while the row is visible.
 #[derive(Clone, Copy, Default, PartialEq)]
 struct RowPosition {
     /// As in [`Row::open`].

@@ -24,7 +24,7 @@ pub(crate) struct Sample {
     pub content: Content,
 }
 
-/// What a sample has beside its caption: one variant for each of [`Needs`].
+/// The content of a sample beside its caption; one variant for each of [`Needs`].
 pub(crate) enum Content {
     /// An image.
     Pair(View),
