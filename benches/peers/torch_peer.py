@@ -18,9 +18,10 @@ Reads one request per line from standard input, as JSON, and answers each with o
     {"do": "infer", "folder": F, "engine": "torch" or "onnx", "batch": N, "threads": N, "seconds": S}
     {"do": "train", "folder": F, "engine": "torch" or "torch_channels_last", "batch": N,
      "threads": N, "seconds": S}
+    {"do": "folder", "folder": F, "photos": P, "threads": N}
     {"do": "export", "folder": F, "to": G}
 
-`probe` measures many small operations, `check` answers with the largest difference from the features in F. `export` writes the encoder as
+`probe` measures many small operations, `check` answers with the largest difference from the features in F. `folder` encodes all photos of the folder P. `export` writes the encoder as
 ONNX, an image and its features into G.
 """
 
@@ -31,6 +32,7 @@ from pathlib import Path
 import onnxruntime
 import torch
 
+import folder as photo_folder
 import hycoclip
 from clock import timed
 from inference import Inference
@@ -74,6 +76,9 @@ class Peer:
         torch.set_num_threads(threads)
         return self.training[1].measure(seconds)
 
+    def folder(self, folder, photos, threads):
+        return photo_folder.measure(self.inference(folder), photos, threads)
+
     def export(self, folder, to):
         return self.inference(folder).export(Path(to))
 
@@ -84,7 +89,7 @@ def main():
     torch_version, onnx_version = torch.__version__, onnxruntime.__version__
     versions = f"PyTorch {torch_version}, ONNX Runtime {onnx_version}"
     print(json.dumps({"engine": versions}), flush=True)
-    peer, work = Peer(), {"probe", "check", "infer", "train", "export"}
+    peer, work = Peer(), {"probe", "check", "infer", "train", "folder", "export"}
     for line in sys.stdin:
         request = json.loads(line)
         do = request.pop("do")

@@ -5,6 +5,7 @@
 //! run are meaningful: absolute numbers depend on the machine and its load.
 
 mod browser;
+mod folder;
 mod inference;
 mod measure;
 mod ort_web;
@@ -30,6 +31,9 @@ use self::programs::Programs;
 /// # Errors
 /// Fails if a program cannot be built or run, or if our result differs from a peer's.
 pub fn run(root: &Path, options: &Options) -> Result<()> {
+    if options.only == Some(Work::Folder) && options.photos.is_none() {
+        bail!("--only folder: expected --photos DIR, a folder of photos");
+    }
     if options.rounds == 0 || options.threads == 0 {
         bail!("--rounds and --threads must be at least 1");
     }
@@ -47,11 +51,13 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
     let with_peers = [
         (Work::Inference, "inference"),
         (Work::Training, "training"),
+        (Work::Folder, "folder"),
         (Work::Browser, "browser"),
     ];
     let with_peers = with_peers
         .into_iter()
-        .filter(|(work, _)| is_selected(*work));
+        .filter(|(work, _)| is_selected(*work))
+        .filter(|(work, _)| *work != Work::Folder || options.photos.is_some());
     let mut programs = None;
     for (work, name) in with_peers {
         let programs = match &mut programs {
@@ -62,6 +68,7 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
         let (versions, tables) = match work {
             Work::Browser => browser::run(root, programs, options)?,
             Work::Training => (versions, training::run(programs, options)?),
+            Work::Folder => (versions, folder::run(root, programs, options)?),
             _ => (versions, inference::run(programs, options)?),
         };
         let settings = settings(root, options, name, &load, &versions);

@@ -10,9 +10,6 @@
 //!
 //! The package is separate from core, so that a page can build it for speed and all else for size.
 
-// One file of `grad` calls a matrix product, which takes pointers.
-#![cfg_attr(not(feature = "grad"), forbid(unsafe_code))]
-
 mod activation;
 mod attention;
 mod depthwise;
@@ -25,6 +22,7 @@ mod layer_norm;
 mod padding;
 mod patches;
 mod pixels;
+mod prefetch;
 mod product;
 mod taps;
 mod threads;
@@ -39,5 +37,5 @@ pub use layer_norm::RowNorm;
 pub use padding::same_padding;
 pub use patches::{Padding, Patches};
 pub use pixels::{RGB, normalise};
-pub use product::PackedWeights;
-pub use threads::map;
+pub use product::{GROUP, PackedWeights};
+pub use threads::{map, threads, with_awake_threads};

@@ -1,26 +1,45 @@
 //! Product of a matrix with packed weights; a 1x1 convolution is one.
 //!
-//! The weights are stored in panels of [`PANEL`] columns. A tile, [`ROWS`] rows times two vectors of
-//! columns, is computed in registers: each weight is loaded once for all rows, each input once for
-//! both vectors.
+//! The weights are stored in panels of [`PANEL`] columns. A tile, up to [`ROWS`] rows times two
+//! vectors of columns, is computed in registers: each weight is loaded once for all rows, each
+//! input once for both vectors. [`DEPTH`] rows of a panel stay in the first-level cache while
+//! [`GROUP`] input rows pass them, so that the weights are read from memory once for each group.
+//! Sums of one part of the depth wait in the output for the next: the order of the additions, and
+//! so every bit of the result, does not depend on the sizes of the blocks.
 
-use std::borrow::Cow;
+use std::ops::Range;
 
 use pulp::{Arch, Simd, WithSimd};
 
 use crate::activation::Activation;
-use crate::threads::for_pieces;
+use crate::prefetch::prefetch;
+use crate::threads::{for_columns, for_pieces, threads};
 use crate::vectors;
 
 /// Columns of a panel: two vectors of AVX-512, or more of other instruction sets.
 const PANEL: usize = 32;
-/// Rows of a tile.
+/// Most rows of a tile of two vectors. More sums do not fit into the registers of AVX2 and
+/// WebAssembly.
 const ROWS: usize = 6;
+/// Most rows of a tile of one vector of AVX2 or AVX-512: more rows need more pointers than there are
+/// registers.
+const ROWS_OF_ONE: usize = 8;
+/// Rows of a panel that are multiplied before the next panel: 32 kB.
+const DEPTH: usize = 256;
+/// Number of weights that do not fit into the caches of a core.
+const LARGE: usize = 1 << 18;
+/// Input rows that are multiplied with the same weights before the next ones: their part of the
+/// depth, 240 kB, stays in the second-level cache.
+pub const GROUP: usize = 240;
 
-/// One row of a panel.
-type PanelRow = [f32; PANEL];
+/// One row of a panel, in cache lines of its own: a vector that lies in two lines takes twice as long
+/// to load.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+struct PanelRow([f32; PANEL]);
 
-/// Panel after panel, `[inputs]` rows each; the last one is padded with zeros.
+/// For each [`DEPTH`] inputs panel after panel, one row for each input, in the order in which they
+/// are multiplied; the last panel is padded with zeros.
 #[derive(Clone, Debug)]
 enum Panels {
     Floats(Vec<PanelRow>),
@@ -48,7 +67,7 @@ impl PackedWeights {
         Self {
             inputs,
             outputs: bias.len(),
-            panels: Panels::Floats(arrange(inputs, bias.len(), weight)),
+            panels: Panels::Floats(arrange(inputs, bias.len(), weight, PanelRow)),
             bias: padded(bias),
         }
     }
@@ -65,7 +84,7 @@ impl PackedWeights {
         scales: &[f32],
         weight: impl Fn(usize, usize) -> i8,
     ) -> Self {
-        let integers = arrange(inputs, bias.len(), weight);
+        let integers = arrange(inputs, bias.len(), weight, |row| row);
         Self {
             inputs,
             outputs: bias.len(),
@@ -74,25 +93,49 @@ impl PackedWeights {
         }
     }
 
-    /// Returns the panels in `f32`.
-    fn floats(&self) -> Cow<'_, [PanelRow]> {
+    /// Returns memory for a part of a panel that [`Self::part`] unpacks.
+    fn buffer(&self) -> Vec<PanelRow> {
+        match &self.panels {
+            Panels::Floats(_) => Vec::new(),
+            Panels::Integers(..) => vec![PanelRow([0.0; PANEL]); DEPTH.min(self.inputs)],
+        }
+    }
+
+    /// Returns the rows of a panel for some inputs; integers are multiplied by their scales into
+    /// the buffer.
+    #[inline(always)]
+    fn part<'a>(
+        &'a self,
+        panel: usize,
+        inputs: Range<usize>,
+        buffer: &'a mut [PanelRow],
+    ) -> &'a [PanelRow] {
+        let from = inputs.start * self.bias.len() + panel * inputs.len();
+        let rows = from..from + inputs.len();
         let (integers, scales) = match &self.panels {
-            Panels::Floats(panels) => return Cow::Borrowed(panels),
-            Panels::Integers(integers, scales) => (integers, scales),
+            Panels::Floats(panels) => return &panels[rows],
+            Panels::Integers(integers, scales) => (&integers[rows], &scales[panel]),
         };
-        let mut panels = vec![[0.0; PANEL]; integers.len()];
-        let width = self.inputs * PANEL;
-        let flat = panels.as_flattened_mut();
-        let count = flat.len();
-        for_pieces(flat, width, 1, count, |first, piece| {
-            let integers = integers.get(first * self.inputs..).unwrap_or_default();
-            Arch::new().dispatch(Unpack {
-                integers: integers.chunks(self.inputs.max(1)),
-                scales: scales.get(first..).unwrap_or_default(),
-                panels: piece.chunks_mut(width.max(1)),
-            });
-        });
-        Cow::Owned(panels)
+        let buffer = &mut buffer[..integers.len()];
+        for (row, integers) in buffer.iter_mut().zip(integers) {
+            for ((value, integer), scale) in row.0.iter_mut().zip(integers).zip(&scales.0) {
+                *value = f32::from(*integer) * scale;
+            }
+        }
+        buffer
+    }
+
+    /// Returns the rows after a part of a panel, as many as it has, if they come from the memory.
+    fn after(&self, panel: usize, inputs: Range<usize>) -> &[PanelRow] {
+        let Panels::Floats(panels) = &self.panels else {
+            return &[];
+        };
+        if self.inputs * self.outputs < LARGE {
+            return &[];
+        }
+        let from = inputs.start * self.bias.len() + (panel + 1) * inputs.len();
+        let rows = &panels[from..];
+        &rows[..inputs.len().min(rows.len())]
     }
 
     /// Returns the length of an input row.
@@ -126,34 +169,42 @@ impl PackedWeights {
         let rows = skip.map_or(rows, |skip| rows.min(skip.len() / self.outputs));
         let output = &mut output[..rows * self.outputs];
         let products = rows * self.inputs * self.outputs;
-        let panels = self.floats();
-        for_pieces(output, self.outputs, ROWS, products, |first, output| {
-            Arch::new().dispatch(Product {
-                weights: self,
-                panels: &panels,
-                input: input.get(first * self.inputs..).unwrap_or_default(),
-                skip: skip.map(|skip| &skip[first * self.outputs..]),
-                activation,
-                output,
+        let product = Product {
+            weights: self,
+            input,
+            skip,
+            activation,
+        };
+        // Few rows: a thread that takes columns reads its part of the weights only.
+        if threads() > 1 && rows < 2 * GROUP && self.bias.len() > 2 {
+            for_columns(output, self.outputs, PANEL, products, |first, lines| {
+                product.compute(0, first, &mut Segments(lines));
             });
-        });
+        } else {
+            for_pieces(output, self.outputs, ROWS, products, |first, output| {
+                product.compute(first, 0, &mut Lines(output, self.outputs));
+            });
+        }
     }
 }
 
-/// Arranges weights in panels.
-fn arrange<T: Copy + Default>(
+/// Arranges weights in panels, [`DEPTH`] inputs after the other.
+fn arrange<T: Copy + Default, R>(
     inputs: usize,
     outputs: usize,
     weight: impl Fn(usize, usize) -> T,
-) -> Vec<[T; PANEL]> {
+    panel_row: impl Fn([T; PANEL]) -> R,
+) -> Vec<R> {
     let mut panels = Vec::with_capacity(outputs.div_ceil(PANEL) * inputs);
-    for first in (0..outputs).step_by(PANEL) {
-        for input in 0..inputs {
-            let mut row = [T::default(); PANEL];
-            for (slot, output) in row.iter_mut().zip(first..outputs) {
-                *slot = weight(output, input);
+    for depth in (0..inputs).step_by(DEPTH) {
+        for first in (0..outputs).step_by(PANEL) {
+            for input in depth..inputs.min(depth + DEPTH) {
+                let mut row = [T::default(); PANEL];
+                for (slot, output) in row.iter_mut().zip(first..outputs) {
+                    *slot = weight(output, input);
+                }
+                panels.push(panel_row(row));
             }
-            panels.push(row);
         }
     }
     panels
@@ -164,169 +215,248 @@ fn padded(values: &[f32]) -> Vec<PanelRow> {
     let rows = values.chunks(PANEL).map(|values| {
         let mut row = [0.0; PANEL];
         row[..values.len()].copy_from_slice(values);
-        row
+        PanelRow(row)
     });
     rows.collect()
 }
 
-/// Multiplies integers by their scales, panel by panel.
-struct Unpack<'a, I, P> {
-    integers: I,
-    scales: &'a [PanelRow],
-    panels: P,
+/// Rows that a product is written to.
+trait Target {
+    /// Returns the number of rows.
+    fn rows(&self) -> usize;
+
+    /// Returns one of the rows; all have the same length.
+    fn row(&mut self, index: usize) -> &mut [f32];
 }
 
-impl<'a, I, P> WithSimd for Unpack<'a, I, P>
-where
-    I: Iterator<Item = &'a [[i8; PANEL]]>,
-    P: Iterator<Item = &'a mut [f32]>,
-{
-    type Output = ();
+/// Rows one after the other, and their length.
+struct Lines<'a>(&'a mut [f32], usize);
+
+impl Target for Lines<'_> {
+    #[inline(always)]
+    fn rows(&self) -> usize {
+        self.0.len() / self.1
+    }
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _simd: S) {
-        for ((panel, integers), scales) in self.panels.zip(self.integers).zip(self.scales) {
-            for (row, integers) in panel.as_chunks_mut::<PANEL>().0.iter_mut().zip(integers) {
-                for ((value, integer), scale) in row.iter_mut().zip(integers).zip(scales) {
-                    *value = f32::from(*integer) * scale;
-                }
-            }
-        }
+    fn row(&mut self, index: usize) -> &mut [f32] {
+        &mut self.0[index * self.1..][..self.1]
+    }
+}
+
+/// A part of each row.
+struct Segments<'a>(Vec<&'a mut [f32]>);
+
+impl Target for Segments<'_> {
+    #[inline(always)]
+    fn rows(&self) -> usize {
+        self.0.len()
+    }
+
+    #[inline(always)]
+    fn row(&mut self, index: usize) -> &mut [f32] {
+        self.0[index]
     }
 }
 
 /// The arguments of [`PackedWeights::apply`].
+#[derive(Clone, Copy)]
 struct Product<'a> {
     weights: &'a PackedWeights,
-    panels: &'a [PanelRow],
     input: &'a [f32],
     skip: Option<&'a [f32]>,
     activation: Activation,
-    output: &'a mut [f32],
 }
 
-impl WithSimd for Product<'_> {
+impl Product<'_> {
+    /// Computes the target, whose first row and column are given; the column begins a panel.
+    fn compute(self, row: usize, column: usize, target: &mut impl Target) {
+        Arch::new().dispatch(Blocks {
+            product: Product {
+                input: &self.input[row * self.weights.inputs..],
+                skip: self.skip.map(|skip| &skip[row * self.weights.outputs..]),
+                ..self
+            },
+            column,
+            target,
+        });
+    }
+}
+
+/// The blocks of a target.
+struct Blocks<'a, T> {
+    product: Product<'a>,
+    /// First column of the target.
+    column: usize,
+    target: &'a mut T,
+}
+
+impl<T: Target> WithSimd for Blocks<'_, T> {
     type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let (inputs, outputs) = (self.weights.inputs, self.weights.outputs);
-        let blocks = self.input.chunks(ROWS * inputs);
-        let blocks = blocks.zip(self.output.chunks_mut(ROWS * outputs));
-        for (index, (input, output)) in blocks.enumerate() {
-            let mut block = Block {
-                // A row that is missing in the last block is the first one again, and not stored.
-                rows: std::array::from_fn(|row| {
-                    let row = input.chunks_exact(inputs).nth(row);
-                    row.unwrap_or(&input[..inputs])
-                }),
-                skip: self.skip.map(|skip| &skip[index * ROWS * outputs..]),
-                activation: self.activation,
-                output,
-                outputs,
-            };
-            let panels = self.panels.chunks_exact(inputs).zip(&self.weights.bias);
-            for (index, (panel, bias)) in panels.enumerate() {
-                block.panel(simd, panel, bias, index * PANEL);
+    fn with_simd<S: Simd>(mut self, simd: S) {
+        let (rows, weights) = (self.target.rows(), self.product.weights);
+        if rows == 0 {
+            return;
+        }
+        let width = self.target.row(0).len();
+        let mut unpacked = weights.buffer();
+        for first in (0..rows).step_by(GROUP) {
+            let rows = first..rows.min(first + GROUP);
+            for first in (0..weights.inputs).step_by(DEPTH) {
+                let depth = first..weights.inputs.min(first + DEPTH);
+                for from in (0..width).step_by(PANEL) {
+                    let index = (self.column + from) / PANEL;
+                    let panel = weights.part(index, depth.clone(), &mut unpacked);
+                    let next = weights.after(index, depth.clone());
+                    let bias = S::as_simd_f32s(&weights.bias[index].0).0;
+                    let used = PANEL.min(width - from).div_ceil(S::F32_LANES);
+                    for vector in (0..used).step_by(2) {
+                        let strip = Strip {
+                            next: if vector == 0 { next } else { &[] },
+                            panel,
+                            vector,
+                            from: from + vector * S::F32_LANES,
+                            rows: rows.clone(),
+                            depth: depth.clone(),
+                        };
+                        if vector + 1 < used {
+                            self.strip(simd, strip, [bias[vector], bias[vector + 1]]);
+                        } else {
+                            self.strip(simd, strip, [bias[vector]]);
+                        }
+                    }
+                }
             }
         }
     }
 }
 
-/// A block of rows of a product.
-struct Block<'a> {
-    rows: [&'a [f32]; ROWS],
-    skip: Option<&'a [f32]>,
-    activation: Activation,
-    /// `[rows, outputs]`, with at most [`ROWS`] rows.
-    output: &'a mut [f32],
-    outputs: usize,
+/// A group of rows of one or two vectors of columns.
+#[derive(Clone)]
+struct Strip<'a> {
+    panel: &'a [PanelRow],
+    /// Rows that are multiplied after the panel; they are loaded while the tiles are computed.
+    next: &'a [PanelRow],
+    /// First vector of the panel.
+    vector: usize,
+    /// Its column in the target.
+    from: usize,
+    rows: Range<usize>,
+    /// Inputs that the rows of the panel belong to.
+    depth: Range<usize>,
 }
 
-impl Block<'_> {
-    /// Computes the columns of a panel; `column` is its first.
+impl<T: Target> Blocks<'_, T> {
+    /// Adds the products of a strip, tile by tile.
     #[inline(always)]
-    fn panel<S: Simd>(&mut self, simd: S, panel: &[PanelRow], bias: &PanelRow, column: usize) {
-        let bias = S::as_simd_f32s(bias).0;
-        let used = PANEL.min(self.outputs - column).div_ceil(S::F32_LANES);
-        // More sums than two vectors of each row do not fit into the registers of AVX2 and
-        // WebAssembly.
-        for first in (0..used).step_by(2) {
-            let column = column + first * S::F32_LANES;
-            if first + 1 < used {
-                let sums = tile(
-                    simd,
-                    self.rows,
-                    panel,
-                    first,
-                    [bias[first], bias[first + 1]],
-                );
-                self.store(simd, sums, column);
-            } else {
-                let sums = tile(simd, self.rows, panel, first, [bias[first]]);
-                self.store(simd, sums, column);
+    fn strip<S: Simd, const N: usize>(&mut self, simd: S, strip: Strip, bias: [S::f32s; N]) {
+        let each = strip.next.len().div_ceil(strip.rows.len().div_ceil(ROWS));
+        let mut next = strip.next;
+        let is_tall = N == 1 && S::F32_LANES >= 8;
+        let mut row = strip.rows.start;
+        while row < strip.rows.end {
+            let left = strip.rows.end - row;
+            let count = match left {
+                ROWS_OF_ONE.. if is_tall => ROWS_OF_ONE,
+                // Tiles of similar sizes.
+                _ => left.div_ceil(left.div_ceil(ROWS)),
+            };
+            if !next.is_empty() {
+                let (rows, later) = next.split_at(each.min(next.len()));
+                rows.iter().for_each(|row| prefetch(&row.0));
+                next = later;
             }
+            match count {
+                1 => self.tile::<S, 1, N>(simd, row, &strip, bias),
+                2 => self.tile::<S, 2, N>(simd, row, &strip, bias),
+                3 => self.tile::<S, 3, N>(simd, row, &strip, bias),
+                4 => self.tile::<S, 4, N>(simd, row, &strip, bias),
+                5 => self.tile::<S, 5, N>(simd, row, &strip, bias),
+                ROWS => self.tile::<S, ROWS, N>(simd, row, &strip, bias),
+                _ => self.tile::<S, ROWS_OF_ONE, N>(simd, row, &strip, bias),
+            }
+            row += count;
         }
     }
 
-    /// Writes the vectors of a tile that begins at a column.
+    /// Adds the products of `R` rows with `N` vectors of a panel to the bias, or to what the parts
+    /// of the depth before it gave.
+    #[inline(always)]
+    fn tile<S: Simd, const R: usize, const N: usize>(
+        &mut self,
+        simd: S,
+        first: usize,
+        strip: &Strip,
+        bias: [S::f32s; N],
+    ) {
+        let inputs = self.product.weights.inputs;
+        let mut sums = [bias; R];
+        if strip.depth.start > 0 {
+            for (index, sums) in sums.iter_mut().enumerate() {
+                let row = &self.target.row(first + index)[strip.from..];
+                for (part, sum) in sums.iter_mut().enumerate() {
+                    let values = row.get(part * S::F32_LANES..).unwrap_or_default();
+                    *sum = vectors::load(simd, values);
+                }
+            }
+        }
+        let panel = strip.panel;
+        // Slices of a known length need no check in the loop.
+        let rows: [&[f32]; R] = std::array::from_fn(|row| {
+            let from = (first + row) * inputs + strip.depth.start;
+            &self.product.input[from..from + panel.len()]
+        });
+        for (input, weights) in panel.iter().enumerate() {
+            let weights = &S::as_simd_f32s(&weights.0).0[strip.vector..strip.vector + N];
+            for (row, sums) in rows.iter().zip(&mut sums) {
+                let x = simd.splat_f32s(row[input]);
+                for (sum, weight) in sums.iter_mut().zip(weights) {
+                    *sum = simd.mul_add_e_f32s(x, *weight, *sum);
+                }
+            }
+        }
+        for (index, sums) in sums.into_iter().enumerate() {
+            self.store(simd, first + index, strip, sums);
+        }
+    }
+
+    /// Writes the vectors of a row; those of the last part of the depth are completed first.
     #[inline(always)]
     fn store<S: Simd, const N: usize>(
         &mut self,
         simd: S,
-        sums: [[S::f32s; N]; ROWS],
-        column: usize,
+        row: usize,
+        strip: &Strip,
+        sums: [S::f32s; N],
     ) {
-        let (outputs, end) = (self.outputs, column + N * S::F32_LANES);
-        let rows = self.output.chunks_exact_mut(outputs).zip(sums);
-        for (index, (row, sums)) in rows.enumerate() {
-            let skip = self.skip.map(|skip| &skip[index * outputs..][..outputs]);
-            if end <= outputs {
-                let skip = skip.map(|skip| S::as_simd_f32s(&skip[column..end]).0);
-                let targets = S::as_mut_simd_f32s(&mut row[column..end]).0;
-                for (part, (target, sum)) in targets.iter_mut().zip(sums).enumerate() {
-                    let value = self.activation.apply(simd, sum);
-                    *target = skip.map_or(value, |skip| simd.add_f32s(value, skip[part]));
-                }
-            } else {
-                for (part, sum) in sums.into_iter().enumerate() {
-                    let from = column + part * S::F32_LANES;
-                    let to = (from + S::F32_LANES).min(outputs);
-                    let mut value = self.activation.apply(simd, sum);
-                    if let Some(skip) = skip {
-                        value = simd.add_f32s(value, vectors::load(simd, &skip[from..to]));
-                    }
-                    vectors::store(simd, &mut row[from..to], value);
-                }
+        let Product {
+            weights,
+            skip,
+            activation,
+            ..
+        } = self.product;
+        let is_last = strip.depth.end == weights.inputs;
+        let skip = skip.filter(|_| is_last).map(|skip| {
+            let from = row * weights.outputs + self.column + strip.from;
+            &skip[from..(row + 1) * weights.outputs]
+        });
+        let activation = if is_last {
+            activation
+        } else {
+            Activation::None
+        };
+        let target = &mut self.target.row(row)[strip.from..];
+        for (part, sum) in sums.into_iter().enumerate() {
+            let from = part * S::F32_LANES;
+            let mut value = activation.apply(simd, sum);
+            if let Some(skip) = skip {
+                value = simd.add_f32s(value, vectors::load(simd, &skip[from..]));
             }
+            vectors::store(simd, &mut target[from..], value);
         }
     }
-}
-
-/// Computes a tile of `N` vectors of columns: the products of the rows with a panel, from its vector
-/// `first` on, plus the bias.
-#[inline(always)]
-fn tile<S: Simd, const N: usize>(
-    simd: S,
-    rows: [&[f32]; ROWS],
-    panel: &[PanelRow],
-    first: usize,
-    bias: [S::f32s; N],
-) -> [[S::f32s; N]; ROWS] {
-    let mut sums = [bias; ROWS];
-    let inputs = panel.len();
-    // Slices of a known length need no check in the loop.
-    let rows = rows.map(|row| &row[..inputs]);
-    for (input, weights) in panel.iter().enumerate() {
-        let weights = &S::as_simd_f32s(weights).0[first..first + N];
-        for (row, sums) in rows.iter().zip(&mut sums) {
-            let x = simd.splat_f32s(row[input]);
-            for (sum, weight) in sums.iter_mut().zip(weights) {
-                *sum = simd.mul_add_e_f32s(x, *weight, *sum);
-            }
-        }
-    }
-    sums
 }
 
 #[cfg(test)]
@@ -384,6 +514,43 @@ mod tests {
             for (at, (found, expected)) in output.iter().zip(expected).enumerate() {
                 let expected = expected + if skips { f64::from(skip[at]) } else { 0.0 };
                 prop_assert!((f64::from(*found) - expected).abs() < 1e-4, "{found} {expected}");
+            }
+        }
+    }
+
+    /// Returns the output of a product that `threads` threads share.
+    fn shared(packed: &PackedWeights, input: &[f32], threads: usize) -> Vec<f32> {
+        let rows = input.len() / packed.inputs();
+        let mut output = vec![f32::NAN; rows * packed.outputs()];
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        pool.expect("threads start")
+            .install(|| packed.apply(input, None, Activation::Relu6, &mut output));
+        output
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+        #[test]
+        fn parts_of_rows_columns_and_depth_give_the_same_bits(
+            rows in prop::sample::select(vec![1_usize, 7, 50, 239, 241, 490]),
+            inputs in prop::sample::select(vec![1_usize, 255, 256, 257, 600]),
+            outputs in 1_usize..150,
+            integers: bool,
+        ) {
+            let integer = |o: usize, i: usize| (value(o * 601 + i) * 127.0) as i8;
+            let weight = |o: usize, i: usize| f32::from(integer(o, i)) * 0.01;
+            let bias: Vec<f32> = (0..outputs).map(|o| value(o + 5)).collect();
+            let input: Vec<f32> = (0..rows * inputs).map(|i| 0.1 * value(i)).collect();
+            let packed = if integers {
+                PackedWeights::of_integers(inputs, &bias, &vec![0.01; outputs], integer)
+            } else {
+                PackedWeights::new(inputs, &bias, weight)
+            };
+            let alone = shared(&packed, &input, 1);
+            prop_assert_eq!(&shared(&packed, &input, 3), &alone);
+            let expected = naive(&input, inputs, &bias, weight, Activation::Relu6);
+            for (found, expected) in alone.iter().zip(expected) {
+                prop_assert!((f64::from(*found) - expected).abs() < 1e-3, "{found} {expected}");
             }
         }
     }

@@ -21,11 +21,7 @@ pub(crate) fn for_pieces(
 ) {
     use rayon::prelude::*;
 
-    let most = match threads() {
-        1 => 1,
-        threads => PIECES_PER_THREAD * threads,
-    };
-    let pieces = (products / MIN_PRODUCTS).clamp(1, most);
+    let pieces = pieces(products);
     if pieces == 1 {
         return work(0, output);
     }
@@ -33,6 +29,42 @@ pub(crate) fn for_pieces(
     let rows = rows.div_ceil(pieces).next_multiple_of(tile.max(1)).max(1);
     let pieces = output.par_chunks_mut(rows * width.max(1)).enumerate();
     pieces.for_each(|(index, piece)| work(index * rows, piece));
+}
+
+/// Returns the number of pieces that work is split into.
+#[cfg(not(target_arch = "wasm32"))]
+fn pieces(products: usize) -> usize {
+    let most = match threads() {
+        1 => 1,
+        threads => PIECES_PER_THREAD * threads,
+    };
+    (products / MIN_PRODUCTS).clamp(1, most)
+}
+
+/// Splits the columns of `output`, rows of `width` values, into pieces of whole tiles of `tile`
+/// columns, and calls `work` with the number of columns before each piece and its part of each row.
+/// `products` is the number of multiplications of all the work.
+#[cfg(not(target_arch = "wasm32"))]
+pub(crate) fn for_columns(
+    output: &mut [f32],
+    width: usize,
+    tile: usize,
+    products: usize,
+    work: impl Fn(usize, Vec<&mut [f32]>) + Send + Sync,
+) {
+    use rayon::prelude::*;
+
+    let (width, tile) = (width.max(1), tile.max(1));
+    let columns = width.div_ceil(pieces(products)).next_multiple_of(tile);
+    let mut pieces: Vec<Vec<&mut [f32]>> = Vec::new();
+    pieces.resize_with(width.div_ceil(columns), Vec::new);
+    for row in output.chunks_exact_mut(width) {
+        for (piece, part) in pieces.iter_mut().zip(row.chunks_mut(columns)) {
+            piece.push(part);
+        }
+    }
+    let pieces = pieces.into_par_iter().enumerate();
+    pieces.for_each(|(index, piece)| work(index * columns, piece));
 }
 
 /// Calls `work` with the whole output.
@@ -47,6 +79,18 @@ pub(crate) fn for_pieces(
     work(0, output);
 }
 
+/// Calls `work` with the whole rows.
+#[cfg(target_arch = "wasm32")]
+pub(crate) fn for_columns(
+    output: &mut [f32],
+    width: usize,
+    _tile: usize,
+    _products: usize,
+    work: impl Fn(usize, Vec<&mut [f32]>),
+) {
+    work(0, output.chunks_exact_mut(width.max(1)).collect());
+}
+
 #[cfg(not(target_arch = "wasm32"))]
 thread_local! {
     /// Whether all threads have other work, so that this one does not share its own.
@@ -55,7 +99,8 @@ thread_local! {
 
 /// Returns the number of threads that share the work of the caller.
 #[cfg(not(target_arch = "wasm32"))]
-pub(crate) fn threads() -> usize {
+#[must_use]
+pub fn threads() -> usize {
     if IS_ALONE.get() {
         1
     } else {
@@ -65,8 +110,46 @@ pub(crate) fn threads() -> usize {
 
 /// Returns the number of threads.
 #[cfg(target_arch = "wasm32")]
-pub(crate) const fn threads() -> usize {
+#[must_use]
+pub const fn threads() -> usize {
     1
+}
+
+/// Does work that is split many times. Meanwhile the other threads wait actively for their parts:
+/// waking a thread that sleeps takes longer than many a part.
+#[cfg(not(target_arch = "wasm32"))]
+pub fn with_awake_threads<R: Send>(work: impl FnOnce() -> R + Send) -> R {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    /// Ends the waiting, also after a panic.
+    struct End<'a>(&'a AtomicBool);
+
+    impl Drop for End<'_> {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::Release);
+        }
+    }
+
+    let is_done = AtomicBool::new(false);
+    rayon::scope(|scope| {
+        for _ in 1..threads() {
+            scope.spawn(|_| {
+                while !is_done.load(Ordering::Acquire) {
+                    if rayon::yield_now() != Some(rayon::Yield::Executed) {
+                        std::hint::spin_loop();
+                    }
+                }
+            });
+        }
+        let _end = End(&is_done);
+        work()
+    })
+}
+
+/// Does the work.
+#[cfg(target_arch = "wasm32")]
+pub fn with_awake_threads<R>(work: impl FnOnce() -> R) -> R {
+    work()
 }
 
 /// Applies a function to all items, in their order. If there are as many items as threads, each
@@ -119,6 +202,36 @@ mod tests {
                 assert_eq!(output, expected, "{rows} rows, {products} products");
             }
         }
+    }
+
+    #[test]
+    fn columns_are_whole_tiles_and_cover_every_value_once() {
+        for (width, products) in [(1, 0), (100, 1 << 30), (64, 1 << 18), (65, 1 << 30)] {
+            let mut output = vec![0.0; 3 * width];
+            for_columns(&mut output, width, 32, products, |first, rows| {
+                assert_eq!(first % 32, 0);
+                for (row, part) in rows.into_iter().enumerate() {
+                    for (i, value) in part.iter_mut().enumerate() {
+                        *value += (row * width + first + i) as f32 + 1.0;
+                    }
+                }
+            });
+            let expected: Vec<f32> = (1..=3 * width).map(|i| i as f32).collect();
+            assert_eq!(output, expected, "{width} columns, {products} products");
+        }
+    }
+
+    #[test]
+    fn awake_threads_share_the_work_and_end_with_it() {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build();
+        let pool = pool.expect("threads start");
+        let sum = pool.install(|| with_awake_threads(|| map(&[1, 2, 3, 4], |i| i * i)));
+        assert_eq!(sum, [1, 4, 9, 16]);
+        let failed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            pool.install(|| with_awake_threads(|| panic!("the work fails")))
+        }));
+        assert!(failed.is_err());
+        assert_eq!(pool.install(|| map(&[1], |i| i + 1)), [2]);
     }
 
     #[test]

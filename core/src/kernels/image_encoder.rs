@@ -1,11 +1,14 @@
 //! An image encoder on the kernels.
 
-use espalier_kernels::{Activation, Heads, PackedWeights, RGB, RowNorm, Sides, map, normalise};
+use espalier_kernels::{
+    Activation, Heads, PackedWeights, RGB, RowNorm, Sides, map, normalise, threads,
+    with_awake_threads,
+};
 use image::RgbImage;
 
 use super::inverted::InvertedStages;
 use super::stem::PackedStem;
-use super::transformer::{BlockSizes, PackedBlock};
+use super::transformer::{BlockSizes, PackedBlock, ROWS_TOGETHER, Tokens, all_tokens, at_token};
 use super::weights::{KernelWeights, LinearName};
 use crate::error::Result;
 use crate::model::{DualConfig, FeatureMap, Pool, VitConfig};
@@ -62,18 +65,21 @@ impl PackedPatches {
     }
 
     /// # Shapes
-    /// `[height, width, 3] -> [(height / side) (width / side), d_model]`
-    fn apply(&self, pixels: &[f32], sides: Sides) -> Vec<f32> {
-        let (rows, columns) = (sides.height / self.side, sides.width / self.side);
-        let mut patches = Vec::with_capacity(rows * columns * self.weights.inputs());
-        for patch in 0..rows * columns {
-            let (top, left) = (patch / columns * self.side, patch % columns * self.side);
-            for y in top..top + self.side {
-                let from = (y * sides.width + left) * RGB;
-                patches.extend_from_slice(&pixels[from..from + self.side * RGB]);
+    /// `[height, width, 3]` each `-> [images (height / side) (width / side), d_model]`
+    fn apply(&self, images: &[(Vec<f32>, Sides)]) -> Vec<f32> {
+        let mut patches = Vec::new();
+        for (pixels, sides) in images {
+            let (rows, columns) = (sides.height / self.side, sides.width / self.side);
+            for patch in 0..rows * columns {
+                let (top, left) = (patch / columns * self.side, patch % columns * self.side);
+                for y in top..top + self.side {
+                    let from = (y * sides.width + left) * RGB;
+                    patches.extend_from_slice(&pixels[from..from + self.side * RGB]);
+                }
             }
         }
-        let mut tokens = vec![0.0; rows * columns * self.weights.outputs()];
+        let rows = patches.len() / self.weights.inputs().max(1);
+        let mut tokens = vec![0.0; rows * self.weights.outputs()];
         self.weights
             .apply(&patches, None, Activation::None, &mut tokens);
         tokens
@@ -173,7 +179,13 @@ impl ImageKernels {
     /// Computes the projected features of images; see [`forward`](Self::forward).
     #[must_use]
     pub fn forward_all(&self, images: &[RgbImage]) -> Vec<Vec<f32>> {
-        map(images, |image| self.forward(image))
+        let outputs = self.projection.outputs();
+        let pooled = self.pooled_all(images).concat();
+        let mut features = vec![0.0; images.len() * outputs];
+        self.projection
+            .apply(&pooled, None, Activation::None, &mut features);
+        let features = features.chunks(outputs.max(1));
+        features.map(<[f32]>::to_vec).collect()
     }
 
     /// Computes the projected feature of an image of the side that the encoder was trained on.
@@ -182,16 +194,18 @@ impl ImageKernels {
     /// `[height, width, 3] -> [d_embed]`
     #[must_use]
     pub fn forward(&self, image: &RgbImage) -> Vec<f32> {
-        let mut feature = vec![0.0; self.projection.outputs()];
-        self.projection
-            .apply(&self.pooled(image), None, Activation::None, &mut feature);
-        feature
+        self.forward_all(std::slice::from_ref(image)).concat()
     }
 
     /// Computes the features of images before the projection; see [`pooled`](Self::pooled).
     #[must_use]
     pub fn pooled_all(&self, images: &[RgbImage]) -> Vec<Vec<f32>> {
-        map(images, |image| self.pooled(image))
+        let stacks: Vec<&[RgbImage]> = images.chunks(self.stack(images.len())).collect();
+        let pooled = || map(&stacks, |images| self.pooled_stack(images)).concat();
+        match stacks.len() < threads() {
+            true => with_awake_threads(pooled),
+            false => pooled(),
+        }
     }
 
     /// Computes the feature before the projection. Encoders of inverted residuals accept an image
@@ -201,23 +215,46 @@ impl ImageKernels {
     /// `[height, width, 3] -> [d_model]`
     #[must_use]
     pub fn pooled(&self, image: &RgbImage) -> Vec<f32> {
+        self.pooled_all(std::slice::from_ref(image)).concat()
+    }
+
+    /// Returns the number of images of a batch that are computed together: transformer blocks then
+    /// read their weights once for all of them. Convolutions, whose weights stay in the cache,
+    /// gain nothing.
+    fn stack(&self, images: usize) -> usize {
+        let Some(positions) = self.positions.as_ref().filter(|_| !self.blocks.is_empty()) else {
+            return 1;
+        };
+        let tokens = positions.len() / self.projection.inputs().max(1);
+        let fitting = ROWS_TOGETHER / tokens.max(1);
+        fitting.clamp(1, images.div_ceil(threads()).max(1))
+    }
+
+    /// Computes the features before the projection of images together; those of encoders with
+    /// positions have one size.
+    fn pooled_stack(&self, images: &[RgbImage]) -> Vec<Vec<f32>> {
         let width = self.projection.inputs();
-        let mut x = self.embedded(image);
+        let mut x = self.embedded(images);
         if let Some(norm) = &self.norm_pre {
             x = norm.apply(&x);
         }
-        for block in &self.blocks {
-            x = block.apply(&x);
-        }
-        let norm = |x: Vec<f32>| match &self.norm {
-            Some(norm) => norm.apply(&x),
-            None => x,
+        let tokens = x.len() / (width * images.len()).max(1);
+        let lengths = vec![tokens; images.len()];
+        x = match self.pool {
+            Pool::Class => at_token(&self.blocks, x, &lengths, Tokens::First),
+            Pool::Mean | Pool::PatchMean => all_tokens(&self.blocks, x, &lengths),
         };
-        match self.pool {
-            Pool::Class => norm(x[..width].to_vec()),
-            Pool::Mean => norm(mean(&x, width)),
+        let norm = |x: &[f32]| match &self.norm {
+            Some(norm) => norm.apply(x),
+            None => x.to_vec(),
+        };
+        let images = x.chunks_exact((x.len() / images.len().max(1)).max(1));
+        let pooled = images.map(|x| match self.pool {
+            Pool::Class => norm(x),
+            Pool::Mean => norm(&mean(x, width)),
             Pool::PatchMean => mean(&norm(x)[width..], width),
-        }
+        });
+        pooled.collect()
     }
 
     /// Computes the projected feature of each place of an image of any size; `None` for an encoder
@@ -249,25 +286,32 @@ impl ImageKernels {
         (normalise(image.as_raw(), self.mean, self.std), sides)
     }
 
-    /// Returns the tokens with their positions, the class token first if there is one.
-    fn embedded(&self, image: &RgbImage) -> Vec<f32> {
-        let (pixels, sides) = self.normalised(image);
+    /// Returns the tokens of each image with their positions, the class token first if there is one.
+    fn embedded(&self, images: &[RgbImage]) -> Vec<f32> {
+        let images: Vec<_> = images.iter().map(|image| self.normalised(image)).collect();
         let tokens = match &self.tokens {
-            TokenSource::Inverted(stages) => stages.apply(&pixels, sides).0,
-            TokenSource::Stem(stem) => stem.apply(&pixels, sides),
-            TokenSource::Patches(patches) => patches.apply(&pixels, sides),
+            TokenSource::Inverted(stages) => each(&images, |x, sides| stages.apply(x, sides).0),
+            TokenSource::Stem(stem) => each(&images, |x, sides| stem.apply(x, sides)),
+            TokenSource::Patches(patches) => patches.apply(&images),
         };
         let Some(positions) = &self.positions else {
             return tokens;
         };
-        let mut x = match &self.class {
-            Some(class) => [&class[..], &tokens[..]].concat(),
-            None => tokens,
-        };
+        let class = self.class.as_deref().unwrap_or_default();
+        let length = (tokens.len() / images.len().max(1)).max(1);
         // Without a class token, the positions of the patches are the last ones.
-        let skipped = positions.len().saturating_sub(x.len());
-        let positions = &positions[skipped..];
-        x.iter_mut().zip(positions).for_each(|(x, p)| *x += p);
+        let skipped = positions.len().saturating_sub(class.len() + length);
+        let mut x = Vec::with_capacity(tokens.len() + images.len() * class.len());
+        for tokens in tokens.chunks_exact(length) {
+            let tokens = class.iter().chain(tokens);
+            x.extend(tokens.zip(&positions[skipped..]).map(|(x, p)| x + p));
+        }
         x
     }
+}
+
+/// Computes the tokens of images one by one.
+fn each(images: &[(Vec<f32>, Sides)], tokens: impl Fn(&[f32], Sides) -> Vec<f32>) -> Vec<f32> {
+    let images = images.iter().map(|(pixels, sides)| tokens(pixels, *sides));
+    images.collect::<Vec<_>>().concat()
 }

@@ -1,8 +1,8 @@
 //! A text encoder on the kernels.
 
-use espalier_kernels::{Activation, Heads, PackedWeights, RowNorm};
+use espalier_kernels::{Activation, Heads, PackedWeights, RowNorm, map};
 
-use super::transformer::{BlockSizes, PackedBlock};
+use super::transformer::{BlockSizes, PackedBlock, ROWS_TOGETHER, Tokens, at_token};
 use super::weights::{KernelWeights, LinearName, Table};
 use crate::error::Result;
 use crate::input::{TokenBatch, end_position};
@@ -74,36 +74,50 @@ impl TextKernels {
     /// If a token is not in the vocabulary, or a text is longer than `context`.
     #[must_use]
     pub fn forward(&self, batch: &TokenBatch) -> Vec<Vec<f32>> {
+        // Attention is causal, so tokens after the end take no part in the feature.
         let texts = batch.ids.chunks_exact(batch.len.max(1));
-        texts.map(|ids| self.feature(ids)).collect()
+        let texts: Vec<&[u32]> = texts.map(|ids| &ids[..=end_position(ids)]).collect();
+        let mut stacks = Vec::new();
+        let mut rest = &texts[..];
+        while !rest.is_empty() {
+            let (stack, others) = rest.split_at(fitting(rest));
+            stacks.push(stack);
+            rest = others;
+        }
+        map(&stacks, |texts| self.features(texts)).concat()
     }
 
-    fn feature(&self, ids: &[u32]) -> Vec<f32> {
+    /// Computes the features of texts that end with their last token, all at once.
+    fn features(&self, texts: &[&[u32]]) -> Vec<Vec<f32>> {
         let width = self.projection.inputs();
-        let end = end_position(ids);
-        // Attention is causal, so tokens after the end take no part in the feature.
-        let ids = &ids[..=end];
-        let mut x = Vec::with_capacity(ids.len() * width);
-        for (id, position) in ids.iter().zip(self.positions.chunks_exact(width)) {
-            let token = self.tokens.row(*id as usize);
-            x.extend(token.iter().zip(position).map(|(token, p)| token + p));
-        }
-        assert_eq!(
-            x.len(),
-            ids.len() * width,
-            "a text is longer than the context"
-        );
-        let pooled = match self.blocks.split_last() {
-            Some((last, others)) => {
-                let x = others.iter().fold(x, |x, block| block.apply(&x));
-                last.apply_at(&x, &[end])
+        let lengths: Vec<usize> = texts.iter().map(|ids| ids.len()).collect();
+        let mut x = Vec::with_capacity(lengths.iter().sum::<usize>() * width);
+        for ids in texts {
+            assert!(
+                ids.len() * width <= self.positions.len(),
+                "a text is longer than the context"
+            );
+            for (id, position) in ids.iter().zip(self.positions.chunks_exact(width)) {
+                let token = self.tokens.row(*id as usize);
+                x.extend(token.iter().zip(position).map(|(token, p)| token + p));
             }
-            None => x[end * width..].to_vec(),
-        };
+        }
+        let pooled = at_token(&self.blocks, x, &lengths, Tokens::Last);
         let pooled = self.norm.apply(&pooled);
-        let mut feature = vec![0.0; self.projection.outputs()];
+        let mut features = vec![0.0; texts.len() * self.projection.outputs()];
         self.projection
-            .apply(&pooled, None, Activation::None, &mut feature);
-        feature
+            .apply(&pooled, None, Activation::None, &mut features);
+        let features = features.chunks(self.projection.outputs().max(1));
+        features.map(<[f32]>::to_vec).collect()
     }
+}
+
+/// Returns the number of texts, at least one, whose tokens are computed together.
+fn fitting(texts: &[&[u32]]) -> usize {
+    let mut tokens = 0;
+    let fits = texts.iter().take_while(|ids| {
+        tokens += ids.len();
+        tokens <= ROWS_TOGETHER
+    });
+    fits.count().max(1)
 }

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::nn::Activation;
 
 /// A transformer block with packed weights; computes `x += attn(norm1(x)); x += mlp(norm2(x))` for
-/// one image or text.
+/// images or texts.
 #[derive(Clone, Debug)]
 pub(super) struct PackedBlock {
     norm1: RowNorm,
@@ -21,12 +21,74 @@ pub(super) struct PackedBlock {
     fc2: PackedWeights,
 }
 
+/// Number of tokens up to which sequences are computed together: more would not save time, and take
+/// more memory.
+pub(super) const ROWS_TOGETHER: usize = espalier_kernels::GROUP;
+
+/// Computes blocks one after the other; returns one token of each sequence.
+///
+/// # Shapes
+/// `x [tokens, width]`, the sequences one after the other, with one length for each
+/// `-> [sequences, width]`
+pub(super) fn at_token(
+    blocks: &[PackedBlock],
+    x: Vec<f32>,
+    lengths: &[usize],
+    token: Tokens,
+) -> Vec<f32> {
+    match blocks.split_last() {
+        Some((last, others)) => last.apply(&all_tokens(others, x, lengths), lengths, token),
+        None => {
+            let width = x.len() / lengths.iter().sum::<usize>().max(1);
+            rows_at(&x, width, lengths, token)
+        }
+    }
+}
+
+/// Computes blocks one after the other; returns all tokens.
+pub(super) fn all_tokens(blocks: &[PackedBlock], x: Vec<f32>, lengths: &[usize]) -> Vec<f32> {
+    let blocks = blocks.iter();
+    blocks.fold(x, |x, block| block.apply(&x, lengths, Tokens::All))
+}
+
+/// Returns some rows of each sequence.
+fn rows_at(x: &[f32], width: usize, lengths: &[usize], at: Tokens) -> Vec<f32> {
+    let mut rows = Vec::with_capacity(x.len());
+    let mut start = 0;
+    for length in lengths {
+        for token in at.of(*length) {
+            rows.extend_from_slice(&x[(start + token) * width..][..width]);
+        }
+        start += length;
+    }
+    rows
+}
+
 /// Returns `input W + bias`, plus `skip` if given.
 fn product(weights: &PackedWeights, input: &[f32], skip: Option<&[f32]>) -> Vec<f32> {
     let rows = input.len() / weights.inputs().max(1);
     let mut output = vec![0.0; rows * weights.outputs()];
     weights.apply(input, skip, Linear, &mut output);
     output
+}
+
+/// Tokens of a sequence that a block is computed for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tokens {
+    All,
+    First,
+    Last,
+}
+
+impl Tokens {
+    /// Returns the positions in a sequence of a length.
+    fn of(self, length: usize) -> Vec<usize> {
+        match self {
+            Self::All => (0..length).collect(),
+            Self::First => (0..length.min(1)).collect(),
+            Self::Last => (length.saturating_sub(1)..length).collect(),
+        }
+    }
 }
 
 /// Sizes of a transformer block.
@@ -74,29 +136,27 @@ impl PackedBlock {
         })
     }
 
-    /// Computes the block for all tokens.
+    /// Computes the block for some tokens of each sequence; the others are only attended to.
+    ///
+    /// Sequences are computed together, so that the weights pass the memory once for all of them.
     ///
     /// # Shapes
-    /// `[tokens, width] -> [tokens, width]`
-    pub(super) fn apply(&self, x: &[f32]) -> Vec<f32> {
-        let tokens: Vec<usize> = (0..x.len() / self.proj.outputs().max(1)).collect();
-        self.apply_at(x, &tokens)
-    }
-
-    /// Computes the block at some tokens; the others are only attended to.
-    ///
-    /// # Shapes
-    /// `x [tokens, width]`, `at` in `0..tokens` `-> [at, width]`
-    pub(super) fn apply_at(&self, x: &[f32], at: &[usize]) -> Vec<f32> {
+    /// `x [tokens, width]`, the sequences one after the other, with one length for each
+    /// `-> [tokens, width]`, or `[sequences, width]` for one token of each
+    pub(super) fn apply(&self, x: &[f32], lengths: &[usize], at: Tokens) -> Vec<f32> {
         let width = self.proj.outputs();
         let projected = product(&self.qkv, &self.norm1.apply(x), None);
-        let projections = Projections {
-            values: &projected,
-            width,
-        };
-        let attended = self.heads.attend(projections, at);
-        let rows = at.iter().flat_map(|token| &x[token * width..][..width]);
-        let rows: Vec<f32> = rows.copied().collect();
+        let mut attended = Vec::with_capacity(x.len());
+        let mut start = 0;
+        for length in lengths {
+            let projections = Projections {
+                values: &projected[start * 3 * width..(start + length) * 3 * width],
+                width,
+            };
+            attended.extend(self.heads.attend(projections, &at.of(*length)));
+            start += length;
+        }
+        let rows = rows_at(x, width, lengths, at);
         let x = product(&self.proj, &attended, Some(&rows));
         let mut hidden = product(&self.fc1, &self.norm2.apply(&x), None);
         self.gelu.apply(&mut hidden);

@@ -46,6 +46,9 @@ fn compare_images(what: &str, config: &DualConfig) {
     let side = config.vision.image_size;
     let encoder = config.init_image(&device).map(&mut Disturb);
     let kernels = ImageKernels::of(config, &encoder).unwrap();
+    let photos: Vec<RgbImage> = (0..7).map(|seed| photo(side as u32, 11 * seed)).collect();
+    let alone: Vec<Vec<f32>> = photos.iter().map(|photo| kernels.forward(photo)).collect();
+    assert_eq!(kernels.forward_all(&photos), alone, "{what}: in one batch");
     for seed in [0, 77] {
         let photo = photo(side as u32, seed);
         let planes = TensorData::new(to_planes(std::slice::from_ref(&photo)), [1, 3, side, side]);

@@ -18,6 +18,8 @@ pub(super) enum Work {
     Inference,
     /// Training steps, beside PyTorch
     Training,
+    /// A folder of photos (--photos), beside a script with Pillow and ONNX Runtime
+    Folder,
     /// Ranking of embeddings, beside NumPy and FAISS
     Retrieval,
     /// The engine of the page in Chromium, beside ONNX Runtime Web
@@ -48,6 +50,9 @@ pub struct Options {
     /// Width of the retrieval's embeddings
     #[arg(long, default_value_t = 512)]
     pub(super) width: usize,
+    /// Folder of photos for `--only folder`; without it they are not measured
+    #[arg(long)]
+    pub(super) photos: Option<PathBuf>,
     /// A Python with the peers; if omitted, one is installed below the cache folder
     #[arg(long)]
     pub(super) python: Option<PathBuf>,

@@ -116,8 +116,17 @@ const STYLE: &str = "espalier-ladder { display: block; height: 26rem; overflow: 
 
 impl Browser {
     /// Opens any address and waits until its scripts are loaded.
+    ///
+    /// # Panics
+    /// If the page does not come.
     pub fn visit(&self, url: &str) {
         self.driver().open(url);
+        // On a busy machine the driver may answer while a new browser still shows its empty page.
+        let is_there = "return location.protocol.startsWith('http') && \
+                        document.readyState !== 'loading'";
+        if url.starts_with("http") {
+            self.wait_for("the page", is_there);
+        }
     }
 
     /// Polls the page until a function's body returns a truthy value.

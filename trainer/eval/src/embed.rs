@@ -3,64 +3,23 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use burn::tensor::{Device, Tensor, TensorData};
+use burn::tensor::{Device, Tensor};
 use espalier_checkpoints::model_file::Model;
 use espalier_core::geometry::{LogScalar, Space};
 use espalier_core::math::normalize;
-use espalier_core::model::{Lift, LiftKind, Tokens};
+use espalier_core::model::{Lift, LiftKind};
 use espalier_core::taxonomy::{NodeIx, Taxonomy};
 use espalier_data::{Dataset, EvalSet};
 
 use super::prompts;
-use crate::tensors::image_tensor;
+use crate::encoders::{ImagePoints, TextFeatures};
+use crate::tensors::{matrix, rows};
 
-/// Number of texts encoded at a time.
-const TEXTS: usize = 256;
 /// Number of classes whose prompts are encoded at a time.
 const CLASSES: usize = 512;
 
-/// Returns the rows of a matrix on the host.
-///
-/// # Errors
-/// When the data cannot be read back from the device.
-pub fn rows(t: Tensor<2>) -> anyhow::Result<Vec<Vec<f32>>> {
-    let [_, width] = t.dims();
-    Ok(values(t)?.chunks(width).map(<[f32]>::to_vec).collect())
-}
-
-/// Returns the values of a matrix on the host, row by row.
-///
-/// # Errors
-/// As [`rows`].
-pub fn values(t: Tensor<2>) -> anyhow::Result<Vec<f32>> {
-    let data = t.into_data().convert::<f32>().try_into_vec::<f32>();
-    data.map_err(|e| anyhow::anyhow!("reading embeddings: {e:?}"))
-}
-
-/// Returns the projected features of texts, before the lift.
-///
-/// # Errors
-/// When the device fails.
-pub fn text_features(
-    model: &Model,
-    texts: &[String],
-    device: &Device,
-) -> anyhow::Result<Vec<Vec<f32>>> {
-    let mut out = Vec::with_capacity(texts.len());
-    for chunk in texts.chunks(TEXTS) {
-        let batch = model
-            .tokenizer
-            .encode_batch(chunk, model.card.config.text.context);
-        out.extend(rows(
-            model.encoder.text.forward(&Tokens::new(&batch, device)),
-        )?);
-    }
-    Ok(out)
-}
-
-fn matrix(rows: &[Vec<f32>], device: &Device) -> Tensor<2> {
-    let width = rows.first().map_or(0, Vec::len);
-    Tensor::from_data(TensorData::new(rows.concat(), [rows.len(), width]), device)
+fn row_matrix(rows: &[Vec<f32>], device: &Device) -> Tensor<2> {
+    matrix(rows.concat(), rows.first().map_or(0, Vec::len), device)
 }
 
 /// Returns the points of texts.
@@ -71,8 +30,8 @@ pub fn texts(model: &Model, texts: &[String], device: &Device) -> anyhow::Result
     if texts.is_empty() {
         return Ok(Vec::new());
     }
-    let features = text_features(model, texts, device)?;
-    rows(model.encoder.lift.text(matrix(&features, device)))
+    let features = TextFeatures::new(model, device)?.of(texts)?;
+    rows(model.encoder.lift.text(row_matrix(&features, device)))
 }
 
 /// Returns the points of classes by name: the mean over the prompts of a set (notation 6.1).
@@ -89,6 +48,7 @@ pub fn named(
 ) -> anyhow::Result<Vec<Vec<f32>>> {
     // Encodes the prompts of a few classes at a time: all of them together could exhaust the
     // memory.
+    let encoder = TextFeatures::new(model, device)?;
     let mut out = Vec::with_capacity(names.len());
     for names in names.chunks(CLASSES) {
         let prompts: Vec<Vec<String>> = names
@@ -96,8 +56,7 @@ pub fn named(
             .map(|name| prompts::fill(set, name))
             .collect::<Result<_, _>>()?;
         let each = prompts.first().map_or(1, Vec::len);
-        let features = text_features(model, &prompts.concat(), device)?;
-        let mut features = matrix(&features, device);
+        let mut features = row_matrix(&encoder.of(&prompts.concat())?, device);
         if matches!(model.encoder.lift, Lift::Sphere(_)) {
             features = normalize(features);
         }
@@ -211,14 +170,11 @@ pub fn labelled(
     } = limits;
     let workers = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let mut set = EvalSet::new(data, model.preprocess, batch_size, workers)?;
+    let encoder = ImagePoints::new(model, device)?;
     let mut found = Labelled::default();
     while found.labels.len() < most {
         let Some(batch) = set.next() else { break };
-        let points = rows(
-            model
-                .encoder
-                .embed_image(image_tensor(&batch.images, device)),
-        )?;
+        let points = encoder.of(&batch.images)?;
         for (point, label) in points.into_iter().zip(batch.labels) {
             match label.map(|id| taxonomy.find(&id)) {
                 None => found.unlabelled += 1,

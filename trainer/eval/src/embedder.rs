@@ -21,7 +21,7 @@ use super::cache::{self, Cache};
 use super::embedded::{Embedded, EmbeddedFiles, ImageMetadata, View};
 use super::{Points, embed, encoder_identity, shared};
 use crate::PooledEncoder;
-use crate::tensors::image_tensor;
+use crate::tensors::{self, image_tensor, values};
 
 /// How images are read and embedded.
 #[derive(Clone, Debug)]
@@ -296,7 +296,7 @@ impl<'a> Embedder<'a> {
             .chunks(width.max(1) * self.options.batch_size.max(1))
         {
             let data = TensorData::new(chunk.to_vec(), [chunk.len() / width, width]);
-            out.extend(embed::rows(map(Tensor::from_data(data, self.device)))?);
+            out.extend(tensors::rows(map(Tensor::from_data(data, self.device)))?);
         }
         finite(Points::from_rows(&out))
     }
@@ -415,25 +415,29 @@ impl<'a> Embedder<'a> {
             workers,
             ..
         } = self.options;
-        let mut set = EvalSet::new(data, preprocess, batch_size, workers)?.part(from, count);
+        let set = EvalSet::new(data, preprocess, batch_size, workers)?.part(from, count);
         let encoder = self.pooled_encoder()?;
         let (mut rows, mut about) = (Vec::new(), ImageMetadata::default());
-        for batch in set.by_ref() {
-            (self.check)()?;
-            let values = match view.double_norm {
-                true => {
-                    let images = image_tensor(&batch.images, self.device) * 2.0 - 1.0;
-                    embed::values(self.model.encoder.image.pooled(images))?
-                }
-                false => encoder.encode(&batch.images)?,
-            };
-            rows.extend(values.chunks(encoder.width()).map(<[f32]>::to_vec));
-            about.keys.extend(batch.keys);
-            about.captions.extend(batch.captions);
-            about.more_captions.extend(batch.more_captions);
-            about.labels.extend(batch.labels);
-        }
-        about.counts = set.counts().clone();
+        let (encoded, counts) = set.read_ahead(|batches| -> anyhow::Result<()> {
+            for batch in batches {
+                (self.check)()?;
+                let values = match view.double_norm {
+                    true => {
+                        let images = image_tensor(&batch.images, self.device) * 2.0 - 1.0;
+                        values(self.model.encoder.image.pooled(images))?
+                    }
+                    false => encoder.encode(&batch.images)?,
+                };
+                rows.extend(values.chunks(encoder.width()).map(<[f32]>::to_vec));
+                about.keys.extend(batch.keys);
+                about.captions.extend(batch.captions);
+                about.more_captions.extend(batch.more_captions);
+                about.labels.extend(batch.labels);
+            }
+            Ok(())
+        });
+        encoded?;
+        about.counts = counts;
         let rows = shared::all_rows(&*self.ranks, rows);
         let about = shared::all_metadata(&*self.ranks, about)?;
         let points = finite(Points::from_rows(&rows))?;

@@ -14,6 +14,30 @@ pub fn image_tensor(images: &Pixels, device: &Device) -> Tensor<4> {
 /// Returns features as a tensor `[count, width]`.
 #[must_use]
 pub fn feature_tensor(features: &Features, device: &Device) -> Tensor<2> {
-    let shape = [features.count, features.width];
-    Tensor::from_data(TensorData::new(features.values.clone(), shape), device)
+    matrix(features.values.clone(), features.width, device)
+}
+
+/// Returns rows of a width as a tensor `[rows, width]`.
+#[must_use]
+pub fn matrix(values: Vec<f32>, width: usize, device: &Device) -> Tensor<2> {
+    let rows = values.len() / width.max(1);
+    Tensor::from_data(TensorData::new(values, [rows, width]), device)
+}
+
+/// Returns the rows of a matrix on the host.
+///
+/// # Errors
+/// When the data cannot be read back from the device.
+pub fn rows(t: Tensor<2>) -> anyhow::Result<Vec<Vec<f32>>> {
+    let [_, width] = t.dims();
+    Ok(values(t)?.chunks(width).map(<[f32]>::to_vec).collect())
+}
+
+/// Returns the values of a matrix on the host, row by row.
+///
+/// # Errors
+/// As [`rows`].
+pub fn values(t: Tensor<2>) -> anyhow::Result<Vec<f32>> {
+    let data = t.into_data().convert::<f32>().try_into_vec::<f32>();
+    data.map_err(|e| anyhow::anyhow!("reading embeddings: {e:?}"))
 }

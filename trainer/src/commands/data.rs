@@ -3,9 +3,7 @@
 mod bench_table;
 mod tables;
 
-use std::io::{IsTerminal, Write, stderr};
-use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
 
 use anyhow::Context;
 use bench_table::bench_table;
@@ -19,13 +17,11 @@ use espalier_data::tools::bench::Bench;
 use espalier_data::tools::prepare::prepare as write_all;
 use espalier_data::{BatchSpec, DataError, Grit, Splits, Synthetic};
 use espalier_io::storage::set_cache;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use tables::{audit_table, grouped, prepare_table};
+use tables::{audit_table, prepare_table};
 
+use super::progress::Progress;
 use crate::cli::{AuditArgs, AuditDataset, BenchArgs, BenchDataset, PrepareArgs, PrepareDataset};
 
-/// Interval between progress lines when standard error is not a terminal.
-const LINE_EVERY: Duration = Duration::from_secs(5);
 /// Number of records and image side in pixels of the synthetic dataset in an audit.
 const SYNTHETIC: (u64, u32) = (4096, 64);
 
@@ -52,7 +48,7 @@ pub fn audit(args: &AuditArgs) -> anyhow::Result<()> {
             Arc::new(Synthetic::new(SYNTHETIC.0, SYNTHETIC.1, 0))
         }
     };
-    let progress = Progress::new("audit", dataset.records());
+    let progress = Progress::new("audit", "records", dataset.records());
     let report = pool(args.workers)?.install(|| read_all(&*dataset, &|n| progress.advance(n)))?;
     progress.finish();
     if args.json {
@@ -80,7 +76,7 @@ pub fn bench(args: &BenchArgs) -> anyhow::Result<()> {
         },
         ..BatchSpec::new(1, model.vision.image_size as u32, model.text.context)
     };
-    let progress = Progress::new("bench", args.records.min(dataset.records()));
+    let progress = Progress::new("bench", "records", args.records.min(dataset.records()));
     let bench = Bench {
         dataset: &dataset,
         tokenizer: &tokenizer,
@@ -105,7 +101,7 @@ pub fn prepare(args: &PrepareArgs) -> anyhow::Result<()> {
     set_cache(args.data_cache.folder.as_deref(), args.data_cache.gib);
     let PrepareDataset::Grit = args.dataset;
     let dataset = Grit::open(&args.paths)?;
-    let progress = Progress::new("prepare", dataset.records());
+    let progress = Progress::new("prepare", "records", dataset.records());
     let report =
         pool(args.workers)?.install(|| write_all(&dataset, &args.out, &|n| progress.advance(n)))?;
     progress.finish();
@@ -129,57 +125,4 @@ fn print(text: &str) -> anyhow::Result<()> {
 
 fn print_json(report: &impl serde::Serialize) -> anyhow::Result<()> {
     print(&serde_json::to_string(report)?)
-}
-
-/// Progress on standard error: a bar on a terminal, otherwise a line every [`LINE_EVERY`].
-struct Progress {
-    bar: ProgressBar,
-    /// Without a terminal: the name and the time of the next line.
-    lines: Option<(&'static str, Mutex<Instant>)>,
-}
-
-impl Progress {
-    fn new(name: &'static str, records: u64) -> Self {
-        let terminal = stderr().is_terminal();
-        let target = if terminal {
-            ProgressDrawTarget::stderr()
-        } else {
-            ProgressDrawTarget::hidden()
-        };
-        let bar = ProgressBar::with_draw_target(Some(records), target);
-        if let Ok(style) = ProgressStyle::with_template(
-            "{msg} {wide_bar} {human_pos}/{human_len} records, {per_sec}, {eta} left",
-        ) {
-            bar.set_style(style);
-        }
-        bar.set_message(name);
-        let lines = (!terminal).then(|| (name, Mutex::new(Instant::now() + LINE_EVERY)));
-        Self { bar, lines }
-    }
-
-    fn advance(&self, records: u64) {
-        self.bar.inc(records);
-        let Some((name, next)) = &self.lines else {
-            return;
-        };
-        // If another thread holds the lock, it is writing the line.
-        let Ok(mut next) = next.try_lock() else {
-            return;
-        };
-        if Instant::now() >= *next {
-            *next = Instant::now() + LINE_EVERY;
-            let (done, all) = (self.bar.position(), self.bar.length().unwrap_or(0));
-            // A failure to write progress must not stop the work.
-            let _ = writeln!(
-                stderr(),
-                "{name}: {} of {} records",
-                grouped(done),
-                grouped(all)
-            );
-        }
-    }
-
-    fn finish(&self) {
-        self.bar.finish_and_clear();
-    }
 }

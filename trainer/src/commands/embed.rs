@@ -1,28 +1,33 @@
 //! `trainer embed`.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use burn::tensor::{Device, Tensor, TensorData};
+use burn::tensor::{Device, Tensor};
 use espalier_checkpoints::classifier_file;
 use espalier_checkpoints::model_file::{self, Model};
 use espalier_core::caption::EMBEDDINGS;
-use espalier_core::input::{decode, to_planes};
+use espalier_core::input::{Preprocess, decode};
 use espalier_core::model::Classifier;
 use espalier_core::weights::{HostTensor, Tensors};
+use espalier_data::Pixels;
 use espalier_data::records::walk;
-use espalier_eval::{embed, shared, stored};
+use espalier_eval::tensors::{matrix, rows};
+use espalier_eval::{PooledEncoder, embed, shared, stored};
 use espalier_io::disk::read;
 use espalier_io::disk::write::{check_file, write_atomic};
 use espalier_io::exit::usage;
 use espalier_io::output::{line, note};
 use espalier_io::ranks::{self, Collective};
+use image::RgbImage;
+use rayon::prelude::*;
 
+use super::progress::Progress;
 use super::together::{end_all, numbered_device};
 use crate::cli::{EmbedArgs, Feature};
 
 /// Number of images encoded at a time.
-const BATCH: usize = 32;
+const BATCH: usize = 64;
 
 /// Names and embeddings of the rows of a result.
 type Embedded = (Vec<String>, Vec<Vec<f32>>);
@@ -43,13 +48,21 @@ impl ImageFeature {
         })
     }
 
-    fn compute(&self, model: &Model, images: Tensor<4>) -> Tensor<2> {
+    fn compute(&self, model: &Model, pooled: Tensor<2>) -> Tensor<2> {
+        let encoder = &model.encoder;
         match self {
-            Self::Point => model.encoder.embed_image(images),
-            Self::Pooled => model.encoder.image.pooled(images),
-            Self::Logits(classifier) => classifier.forward(model.encoder.image.pooled(images)),
+            Self::Point => encoder.lift.image(encoder.image.project(pooled)),
+            Self::Pooled => pooled,
+            Self::Logits(classifier) => classifier.forward(pooled),
         }
     }
+}
+
+/// Reads an image and prepares it for a model; the error says what is wrong with the file.
+fn read_image(path: &Path, preprocess: &Preprocess) -> Result<RgbImage, String> {
+    let bytes = read::bytes(path).map_err(|e| e.to_string())?;
+    let image = decode(&bytes).and_then(|image| preprocess.apply(&image));
+    image.map_err(|e| e.to_string())
 }
 
 fn embed_images(
@@ -66,14 +79,21 @@ fn embed_images(
             note(format_args!("left out, {}", entries.line(rule)));
         }
     }
-    let side = model.preprocess.size as usize;
-    let (mut names, mut points) = (Vec::new(), Vec::new());
     let files = shared::own_part(ranks, &found.files);
-    for chunk in files.chunks(BATCH) {
-        let mut images = Vec::new();
-        for path in chunk {
-            let bytes = read::bytes(path).map_err(|e| usage(format!("{}: {e}", path.display())))?;
-            let image = decode(&bytes).and_then(|image| model.preprocess.apply(&image));
+    let encoder = PooledEncoder::new(&model.encoder.image, &model.card.config, device)?;
+    let prepare = |files: &[PathBuf]| -> Vec<Result<RgbImage, String>> {
+        let files = files.par_iter();
+        files
+            .map(|path| read_image(path, &model.preprocess))
+            .collect()
+    };
+    let (mut names, mut points) = (Vec::new(), Vec::new());
+    let progress = Progress::new("embed", "images", files.len() as u64);
+    let mut chunks = files.chunks(BATCH).peekable();
+    let mut prepared = prepare(chunks.peek().copied().unwrap_or_default());
+    while let Some(chunk) = chunks.next() {
+        let mut images = Vec::with_capacity(chunk.len());
+        for (path, image) in chunk.iter().zip(prepared) {
             match image {
                 Ok(image) => {
                     let name = path.strip_prefix(folder).unwrap_or(path);
@@ -83,13 +103,18 @@ fn embed_images(
                 Err(e) => note(format_args!("skipping {}: {e}", path.display())),
             }
         }
-        if images.is_empty() {
-            continue;
+        let images = Pixels::pack(model.preprocess.size, &images.iter().collect::<Vec<_>>());
+        // The next images are read while these are encoded.
+        let next = chunks.peek().copied().unwrap_or_default();
+        let (read, pooled) = rayon::join(|| prepare(next), || encoder.encode(&images));
+        prepared = read;
+        if images.count > 0 {
+            let pooled = matrix(pooled?, encoder.width(), device);
+            points.extend(rows(feature.compute(model, pooled))?);
         }
-        let planes = TensorData::new(to_planes(&images), [images.len(), 3, side, side]);
-        let batch = Tensor::<4>::from_data(planes, device);
-        points.extend(embed::rows(feature.compute(model, batch))?);
+        progress.advance(chunk.len() as u64);
     }
+    progress.finish();
     if names.len() < files.len() {
         let skipped = files.len() - names.len();
         note(format_args!(

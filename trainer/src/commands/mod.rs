@@ -13,6 +13,7 @@ pub mod models;
 pub mod opened;
 pub mod plot;
 mod preview;
+mod progress;
 mod together;
 pub mod verify;
 

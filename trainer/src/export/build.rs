@@ -18,6 +18,7 @@ use espalier_core::statements::Vocabulary;
 use espalier_core::taxonomy::{Lexicon, Taxonomy};
 use espalier_core::weights::{HostTensor, Tensors, collect};
 use espalier_eval::embed;
+use espalier_eval::tensors::rows;
 use espalier_io::disk::read;
 use espalier_io::disk::write::write_atomic;
 use espalier_io::exit::usage;
@@ -301,7 +302,7 @@ impl Bundle {
         let side = stored.preprocess.size as usize;
         let planes = burn::tensor::TensorData::new(planes, [1, 3, side, side]);
         let image = burn::tensor::Tensor::<4>::from_data(planes, device);
-        let known = embed::rows(stored.encoder.embed_image(image))?;
+        let known = rows(stored.encoder.embed_image(image))?;
         self.add(
             files::SELFTEST_EMBEDDING,
             Part::Selftest,

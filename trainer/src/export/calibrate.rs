@@ -13,8 +13,7 @@ use espalier_data::sampling::outliers;
 use espalier_data::{Dataset, Pixels};
 use espalier_eval::embed::{self, Labelled, ReadLimits};
 use espalier_eval::stop::{self, Kind, KnownImage};
-use espalier_eval::stop_fit;
-use espalier_eval::tensors::image_tensor;
+use espalier_eval::{ImagePoints, stop_fit};
 
 /// Number of generated outlier images.
 const OUTLIERS: usize = 128;
@@ -53,6 +52,7 @@ impl Embedded {
 /// Embeds generated outlier images.
 fn outliers(model: &Model, device: &Device) -> anyhow::Result<Embedded> {
     let side = model.preprocess.size;
+    let encoder = ImagePoints::new(model, device)?;
     let mut points = Vec::new();
     for from in (0..OUTLIERS).step_by(BATCH) {
         // Skips the first images of the pool, which are used in training.
@@ -61,8 +61,7 @@ fn outliers(model: &Model, device: &Device) -> anyhow::Result<Embedded> {
             .map(|index| outliers::pool_image(side, index))
             .collect();
         let part = Pixels::pack(side, &images.iter().collect::<Vec<_>>());
-        let embedded = model.encoder.embed_image(image_tensor(&part, device));
-        points.extend(embed::rows(embedded)?);
+        points.extend(encoder.of(&part)?);
     }
     Ok(Embedded {
         kind: Kind::Outlier,

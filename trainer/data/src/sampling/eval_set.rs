@@ -1,7 +1,10 @@
 //! Iterates over all samples of a dataset in file order, for evaluation: no shuffling, no
 //! augmentation.
 
+use std::panic::resume_unwind;
 use std::sync::Arc;
+use std::sync::mpsc::sync_channel;
+use std::thread;
 
 use espalier_core::input::Preprocess;
 use rayon::prelude::*;
@@ -114,6 +117,28 @@ impl EvalSet {
         self.row = u32::try_from(skipped).unwrap_or(u32::MAX);
         self.left = count;
         self
+    }
+
+    /// Calls `work` with all batches, each of which is read while `work` uses the one before. Returns its result and
+    /// the counts of records; with batches that `work` did not take, the counts include what was read ahead.
+    pub fn read_ahead<T>(
+        mut self,
+        work: impl FnOnce(&mut dyn Iterator<Item = EvalBatch>) -> T,
+    ) -> (T, BrokenCounts) {
+        thread::scope(|scope| {
+            let (sender, receiver) = sync_channel(1);
+            let reader = scope.spawn(move || {
+                for batch in self.by_ref() {
+                    if sender.send(batch).is_err() {
+                        break;
+                    }
+                }
+                self.counts
+            });
+            let result = work(&mut receiver.into_iter());
+            let counts = reader.join();
+            (result, counts.unwrap_or_else(|panic| resume_unwind(panic)))
+        })
     }
 
     /// Returns the counts of records read and skipped so far.
@@ -317,6 +342,19 @@ mod tests {
         assert_eq!(sizes, [70, 70, 10]);
         assert_eq!(set.counts().seen, 150);
         set.check_broken(0.0).unwrap();
+    }
+
+    #[test]
+    fn batches_that_are_read_ahead_are_the_same() {
+        let (found, counts) = set(600).read_ahead(|batches| {
+            let keys: Vec<String> = batches.flat_map(|batch| batch.keys).collect();
+            keys
+        });
+        assert_eq!(found, keys(set(600)));
+        assert_eq!(counts.seen, 600);
+        let (first, counts) = set(600).read_ahead(|batches| batches.next().map(|b| b.images.count));
+        assert_eq!(first, Some(70));
+        assert!(counts.seen < 600, "{}", counts.seen);
     }
 
     #[test]

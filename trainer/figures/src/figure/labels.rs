@@ -47,11 +47,17 @@ const SIDES: [[f64; 2]; 8] = [
 /// Distances that are tried, in multiples of the gap.
 const REACH: [f64; 5] = [1.0, 2.0, 3.5, 5.5, 8.0];
 
+/// Further distances for labels that may cover any number of points.
+const FAR: [f64; 5] = [11.0, 15.0, 20.0, 27.0, 36.0];
+
 /// Distance between a point's gap and its label above which a leader line joins them.
 const NEAR: f64 = 4.0;
 
 /// Cost of covering a point, in steps of [`REACH`].
 const COVERING: usize = 2;
+/// The same for labels that may cover any number of points: any free place is better, since a
+/// covered point cannot be joined with its own label.
+const COVERING_MANY: usize = REACH.len() + FAR.len();
 
 fn area(label: &Label, side: [f64; 2], reach: f64) -> [f64; 4] {
     let width = font::width(&label.text, label.size, label.weight);
@@ -101,7 +107,7 @@ fn meets([a, b]: Segment, area: [f64; 4]) -> bool {
 /// skipped.
 ///
 /// `points` are centres and radii of marks that should not be covered; a place that covers more
-/// than `most_covered` of them is not free.
+/// than `most_covered` of them is not free. With `usize::MAX`, places further away are tried too.
 #[must_use]
 pub fn place(
     labels: &[Label],
@@ -109,11 +115,17 @@ pub fn place(
     points: &[([f64; 2], f64)],
     most_covered: usize,
 ) -> Vec<PlacedLabel> {
+    let covering = match most_covered {
+        usize::MAX => COVERING_MANY,
+        _ => COVERING,
+    };
+    let further = FAR.iter().filter(|_| most_covered == usize::MAX);
+    let reaches: Vec<f64> = REACH.iter().chain(further).copied().collect();
     let mut placed: Vec<PlacedLabel> = Vec::new();
     let mut leaders: Vec<Segment> = Vec::new();
     for (index, label) in labels.iter().enumerate() {
         let mut best: Option<(usize, PlacedLabel)> = None;
-        for (far, reach) in REACH.into_iter().enumerate() {
+        for (far, reach) in reaches.iter().copied().enumerate() {
             for side in SIDES {
                 let area = area(label, side, reach);
                 let end = end(area, label.at);
@@ -130,7 +142,7 @@ pub fn place(
                 if overlaps || crossed || covered > most_covered || !within(area, frame) {
                     continue;
                 }
-                let cost = far + COVERING * covered;
+                let cost = far + covering * covered;
                 if best.as_ref().is_none_or(|(least, _)| cost < *least) {
                     let at = [area[0], (area[1] + area[3]) / 2.0];
                     let candidate = PlacedLabel {
@@ -248,6 +260,22 @@ mod tests {
         let placed = place(&[label(50.0, 50.0), label(95.0, 20.0)], frame, &[], 0);
         assert_eq!(placed[0].at, [54.0, 50.0]);
         assert!(placed[1].area[2] <= 91.0 + 1e-9);
+    }
+
+    #[test]
+    fn labels_that_must_be_shown_leave_the_points_of_the_others_free() {
+        let frame = [0.0, 0.0, 200.0, 200.0];
+        // A ring of points in a crowd: the names go outwards.
+        let labels: Vec<Label> = (0..8_u8)
+            .map(|i| (f64::from(i) * std::f64::consts::FRAC_PI_4).sin_cos())
+            .map(|(sin, cos)| label(100.0 + 12.0 * cos, 100.0 + 12.0 * sin))
+            .collect();
+        let points: Vec<_> = labels.iter().map(|label| (label.at, 4.0)).collect();
+        let placed = place(&labels, frame, &points, usize::MAX);
+        assert_eq!(placed.len(), labels.len());
+        for p in &placed {
+            assert!(points.iter().all(|(at, r)| !touches(p.area, *at, *r)));
+        }
     }
 
     #[test]

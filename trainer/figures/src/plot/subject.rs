@@ -2,14 +2,15 @@
 
 use std::path::Path;
 
-use burn::tensor::{Device, Tensor, TensorData};
+use burn::tensor::Device;
 use espalier_checkpoints::model_file::{self, Model, is_bundle, read_bundle};
 use espalier_core::bundle::{Manifest, Part};
 use espalier_core::caption::{CaptionEntry, files};
 use espalier_core::geometry::Space;
-use espalier_core::input::{decode, to_planes};
+use espalier_core::input::decode;
 use espalier_core::taxonomy::Taxonomy;
-use espalier_eval::embed;
+use espalier_data::Pixels;
+use espalier_eval::{ImagePoints, embed};
 use espalier_io::disk::read;
 use espalier_io::exit::usage;
 use image::RgbImage;
@@ -91,13 +92,10 @@ impl Subject {
     /// # Errors
     /// When the device fails.
     pub fn images(&self, images: &[&RgbImage]) -> anyhow::Result<Vec<Vec<f32>>> {
-        let side = self.model.preprocess.size as usize;
+        let encoder = ImagePoints::new(&self.model, &self.device)?;
         let mut out = Vec::with_capacity(images.len());
-        for chunk in images.chunks(BATCH) {
-            let owned: Vec<RgbImage> = chunk.iter().map(|p| (*p).clone()).collect();
-            let planes = TensorData::new(to_planes(&owned), [owned.len(), 3, side, side]);
-            let batch = Tensor::<4>::from_data(planes, &self.device);
-            out.extend(embed::rows(self.model.encoder.embed_image(batch))?);
+        for images in images.chunks(BATCH) {
+            out.extend(encoder.of(&Pixels::pack(self.model.preprocess.size, images))?);
         }
         finite(out)
     }

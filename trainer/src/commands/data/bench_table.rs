@@ -1,8 +1,8 @@
 //! The table that `trainer data bench` prints.
 
 use espalier_data::tools::bench::BenchReport;
+use indicatif::HumanCount;
 
-use super::tables::grouped;
 use crate::memory::MIB;
 
 /// Returns the table of a measurement.
@@ -12,10 +12,8 @@ pub(super) fn bench_table(report: &BenchReport) -> String {
         "one core", "microseconds", "images per second"
     )];
     let row = |name: &str, microseconds: f64, rate: f64| {
-        format!(
-            "{name:<18}{microseconds:>14.1}{:>22}",
-            grouped(rate.round() as u64)
-        )
+        let rate = HumanCount(rate.round() as u64).to_string();
+        format!("{name:<18}{microseconds:>14.1}{rate:>22}")
     };
     for stage in &report.stages {
         let name = match stage.stage {
@@ -33,14 +31,14 @@ pub(super) fn bench_table(report: &BenchReport) -> String {
     ));
     lines.push(format!(
         "{} records, {} broken; {} bytes read per image",
-        grouped(report.records),
-        grouped(report.broken),
-        grouped(report.bytes_read.round() as u64)
+        HumanCount(report.records),
+        HumanCount(report.broken),
+        HumanCount(report.bytes_read.round() as u64)
     ));
     if report.bytes_fetched > 0.0 {
         lines.push(format!(
             "{} bytes per image from object storage, {:.1} MiB per second",
-            grouped(report.bytes_fetched.round() as u64),
+            HumanCount(report.bytes_fetched.round() as u64),
             report.fetched_per_second / MIB
         ));
     }

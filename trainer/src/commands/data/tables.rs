@@ -6,6 +6,7 @@ use espalier_core::taxonomy::is_synset;
 use espalier_data::formats::open;
 use espalier_data::tools::audit::AuditReport;
 use espalier_data::tools::prepare::PrepareReport;
+use indicatif::HumanCount;
 
 /// Number of labels listed in the table.
 const LISTED_LABELS: usize = 5;
@@ -23,7 +24,7 @@ impl Table {
     }
 
     fn count(&mut self, name: &str, value: u64) {
-        self.row(name, grouped(value));
+        self.row(name, HumanCount(value).to_string());
     }
 
     /// Adds a row for a problem; omits it if the count is 0.
@@ -47,19 +48,6 @@ impl Table {
             .collect();
         lines.join("\n")
     }
-}
-
-/// Formats `1234567` as `1,234,567`.
-pub(super) fn grouped(value: u64) -> String {
-    let digits = value.to_string();
-    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }
 
 /// Returns the table of an audit.
@@ -86,7 +74,7 @@ fn add_records(table: &mut Table, report: &AuditReport) {
             format!("  {}", broken.cause),
             format!(
                 "{}  (for example {}, record {}: {})",
-                grouped(broken.count.count),
+                HumanCount(broken.count.count),
                 example.file,
                 example.key,
                 example.detail
@@ -97,7 +85,7 @@ fn add_records(table: &mut Table, report: &AuditReport) {
         let example = &entries.example;
         table.row(
             format!("  left out: {rule}"),
-            format!("{}  (for example {example})", grouped(entries.count)),
+            format!("{}  (for example {example})", HumanCount(entries.count)),
         );
     }
     table.count("repeated keys", report.repeated_keys);
@@ -144,9 +132,9 @@ fn add_size_limits(table: &mut Table, report: &AuditReport) {
             format!("boxes up to {:.1} px squared", limit.min_box_px),
             format!(
                 "{}  (too small for {} px models; {} records keep no box)",
-                grouped(limit.boxes_below),
+                HumanCount(limit.boxes_below),
                 limit.model_px,
-                grouped(limit.records_without_box)
+                HumanCount(limit.records_without_box)
             ),
         );
     }
@@ -171,8 +159,8 @@ fn add_labels(table: &mut Table, report: &AuditReport) {
         "labels",
         format!(
             "{}, {} distinct",
-            grouped(labels.total),
-            grouped(labels.distinct as u64)
+            HumanCount(labels.total),
+            HumanCount(labels.distinct as u64)
         ),
     );
     let mut frequent: Vec<(&String, u64)> = labels.counts.iter().map(|(l, &n)| (l, n)).collect();
@@ -188,7 +176,10 @@ fn add_labels(table: &mut Table, report: &AuditReport) {
         table.count(&format!("  {}", named(label)), *count);
     }
     if let Some((label, count)) = frequent.last().filter(|_| frequent.len() > LISTED_LABELS) {
-        table.row(format!("  … {}", named(label)), grouped(*count));
+        table.row(
+            format!("  … {}", named(label)),
+            HumanCount(*count).to_string(),
+        );
     }
 }
 
@@ -201,7 +192,7 @@ fn add_images(table: &mut Table, report: &AuditReport) {
             "{} to {} px, {} distinct sizes",
             images.min_side,
             images.max_side,
-            grouped(images.distinct as u64)
+            HumanCount(images.distinct as u64)
         ),
     );
     for size in &images.most_frequent {
@@ -241,19 +232,6 @@ mod tests {
     use espalier_data::tools::audit::audit as read_all;
 
     use super::*;
-
-    #[test]
-    fn numbers_are_grouped_by_thousands() {
-        let pairs = [
-            (0, "0"),
-            (999, "999"),
-            (1000, "1,000"),
-            (110_000, "110,000"),
-        ];
-        for (value, text) in pairs {
-            assert_eq!(grouped(value), text);
-        }
-    }
 
     #[test]
     fn ids_of_wordnet_have_their_names_beside_them() {

@@ -2,7 +2,7 @@
 
 use burn::tensor::activation::sigmoid;
 use burn::tensor::{Device, Tensor, TensorData};
-use espalier_eval::embed;
+use espalier_eval::tensors;
 
 /// Strength of the ridge, relative to the mean loss of a row. Chosen on photos of another kind than those of the
 /// fit: with a tenth of it, detectors learn the photos of the captions instead of what they show.
@@ -114,7 +114,7 @@ pub(super) fn fit(rows: &Rows, targets: usize, device: &Device) -> anyhow::Resul
         ahead = next.clone() + (next.clone() - fitted) * ((t - 1.0) / next_t);
         (fitted, t) = (next, next_t);
     }
-    let mut weights = embed::rows(fitted.transpose())?;
+    let mut weights = tensors::rows(fitted.transpose())?;
     let bias = weights
         .iter_mut()
         .map(|row| row.pop().unwrap_or_default())

@@ -1,0 +1,42 @@
+"""A folder of photos in Pillow and ONNX Runtime: the counterpart of `trainer embed`."""
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import torch
+from PIL import Image
+
+BATCH = 8
+
+
+def prepared(path, side):
+    """Returns a photo as the default model gets it: the centre of the resized photo, 8 bits per value."""
+    image = Image.open(path).convert("RGB")
+    scale = round(side / 0.875) / min(image.size)
+    size = [max(side, round(scale * edge)) for edge in image.size]
+    left, top = ((edge - side) // 2 for edge in size)
+    image = image.resize(size, Image.Resampling.BICUBIC)
+    return np.asarray(image.crop((left, top, left + side, top + side)))
+
+
+def measure(inference, photos, threads):
+    """Encodes all photos of a folder; photos of the next batch are prepared by `threads` threads meanwhile."""
+    side = inference.images.shape[-1]
+    paths = sorted(path for path in Path(photos).iterdir() if path.is_file())
+    paths = paths[: len(paths) // BATCH * BATCH]
+    session, encoder = inference.session(BATCH, threads), inference.encoder
+    begun, features = time.perf_counter(), []
+    with ThreadPoolExecutor(threads) as pool:
+        images = pool.map(lambda path: prepared(path, side), paths)
+        for _ in range(0, len(paths), BATCH):
+            batch = np.stack([next(images) for _ in range(BATCH)]).transpose(0, 3, 1, 2)
+            normal = encoder.normalised(torch.from_numpy(batch.astype(np.float32) / 255))
+            features.append(session.run(None, {"images": normal.numpy()})[0])
+    seconds = (time.perf_counter() - begun) / max(1, len(paths))
+    finite = all(np.isfinite(part).all() for part in features)
+    return {
+        "photos": len(paths), "finite": finite, "repeats": 1,
+        "seconds_per_image": seconds, "best_seconds_per_image": seconds,
+    }  # fmt: skip
