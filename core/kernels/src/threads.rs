@@ -8,6 +8,10 @@ const MIN_PRODUCTS: usize = 1 << 18;
 #[cfg(not(target_arch = "wasm32"))]
 const PIECES_PER_THREAD: usize = 2;
 
+/// How long a thread waits actively for a part of the work.
+#[cfg(not(target_arch = "wasm32"))]
+const PATIENCE: std::time::Duration = std::time::Duration::from_millis(1);
+
 /// Splits `output`, rows of `width` values, into pieces of whole tiles of `tile` rows, and calls
 /// `work` with the number of rows before each piece and the piece. `products` is the number of
 /// multiplications of all the work.
@@ -116,10 +120,13 @@ pub const fn threads() -> usize {
 }
 
 /// Does work that is split many times. Meanwhile the other threads wait actively for their parts:
-/// waking a thread that sleeps takes longer than many a part.
+/// waking a thread that sleeps takes longer than many a part. A thread that finds no part for
+/// [`PATIENCE`] gives up: it may have taken up the waiting inside a part that another caller waits
+/// for, and both would wait forever.
 #[cfg(not(target_arch = "wasm32"))]
 pub fn with_awake_threads<R: Send>(work: impl FnOnce() -> R + Send) -> R {
     use std::sync::atomic::{AtomicBool, Ordering};
+    use std::time::Instant;
 
     /// Ends the waiting, also after a panic.
     struct End<'a>(&'a AtomicBool);
@@ -134,8 +141,11 @@ pub fn with_awake_threads<R: Send>(work: impl FnOnce() -> R + Send) -> R {
     rayon::scope(|scope| {
         for _ in 1..threads() {
             scope.spawn(|_| {
-                while !is_done.load(Ordering::Acquire) {
-                    if rayon::yield_now() != Some(rayon::Yield::Executed) {
+                let mut last = Instant::now();
+                while !is_done.load(Ordering::Acquire) && last.elapsed() < PATIENCE {
+                    if rayon::yield_now() == Some(rayon::Yield::Executed) {
+                        last = Instant::now();
+                    } else {
                         std::hint::spin_loop();
                     }
                 }
@@ -232,6 +242,28 @@ mod tests {
         }));
         assert!(failed.is_err());
         assert_eq!(pool.install(|| map(&[1], |i| i + 1)), [2]);
+    }
+
+    #[test]
+    fn callers_that_share_a_pool_do_not_wait_for_each_other_forever() {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build();
+        let pool = pool.expect("threads start");
+        let work = || {
+            let mut output = vec![0.0; 64];
+            for_pieces(&mut output, 1, 1, 1 << 30, |_, piece| {
+                for_pieces(piece, 1, 1, 1 << 30, |_, piece| piece.fill(1.0));
+            });
+            output.iter().sum::<f32>()
+        };
+        std::thread::scope(|scope| {
+            for _ in 0..6 {
+                scope.spawn(|| {
+                    for _ in 0..300 {
+                        assert_eq!(pool.install(|| with_awake_threads(work)), 64.0);
+                    }
+                });
+            }
+        });
     }
 
     #[test]
