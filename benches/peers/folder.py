@@ -9,16 +9,18 @@ import torch
 from PIL import Image
 
 BATCH = 8
+# Pixels that the square loses along a side, of a photo whose shorter side has `side` + MARGIN:
+# `inner_region` in core/src/input/image/preprocess.rs.
+MARGIN = 32
 
 
 def prepared(path, side):
-    """Returns a photo as the default model gets it: the centre of the resized photo, 8 bits per value."""
+    """Returns a photo as the default model gets it: its inner square, resized, 8 bits per value."""
     image = Image.open(path).convert("RGB")
-    scale = round(side / 0.875) / min(image.size)
-    size = [max(side, round(scale * edge)) for edge in image.size]
-    left, top = ((edge - side) // 2 for edge in size)
-    image = image.resize(size, Image.Resampling.BICUBIC)
-    return np.asarray(image.crop((left, top, left + side, top + side)))
+    edge = min(image.size) * side / (side + MARGIN)
+    left, top = ((length - edge) / 2 for length in image.size)
+    box = (left, top, left + edge, top + edge)
+    return np.asarray(image.resize((side, side), Image.Resampling.BICUBIC, box=box))
 
 
 def measure(inference, photos, threads):

@@ -21,7 +21,7 @@ const SCRIPT: &str = "Pillow and ONNX Runtime";
 pub(super) fn run(root: &Path, programs: &mut Programs, options: &Options) -> Result<String> {
     let photos = options.photos.as_ref().context("no folder of photos")?;
     let mut build = command("cargo");
-    build.args(["build", "--release", "--workspace", "--bins"]);
+    build.args(["build", "--release", "-p", "espalier-trainer", "--bins"]);
     execute(build.current_dir(root)).context("the trainer could not be built")?;
     let folder = programs.share(&DEFAULT, &["onnx"], &[8])?;
     let request = json!({
