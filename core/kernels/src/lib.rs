@@ -37,5 +37,5 @@ pub use layer_norm::RowNorm;
 pub use padding::same_padding;
 pub use patches::{Padding, Patches};
 pub use pixels::{RGB, normalise};
-pub use product::{GROUP, PackedWeights};
+pub use product::{PackedWeights, ROW_BLOCK};
 pub use threads::{map, threads, with_awake_threads};

@@ -121,7 +121,7 @@ pub const fn threads() -> usize {
 
 /// Does work that is split many times. Meanwhile the other threads wait actively for their parts:
 /// waking a thread that sleeps takes longer than many a part. A thread that finds no part for
-/// [`PATIENCE`] gives up: it may have taken up the waiting inside a part that another caller waits
+/// a millisecond gives up: it may have taken up the waiting inside a part that another caller waits
 /// for, and both would wait forever.
 #[cfg(not(target_arch = "wasm32"))]
 pub fn with_awake_threads<R: Send>(work: impl FnOnce() -> R + Send) -> R {

@@ -1,14 +1,14 @@
 //! An image encoder on the kernels.
 
 use espalier_kernels::{
-    Activation, Heads, PackedWeights, RGB, RowNorm, Sides, map, normalise, threads,
+    Activation, Heads, PackedWeights, RGB, ROW_BLOCK, RowNorm, Sides, map, normalise, threads,
     with_awake_threads,
 };
 use image::RgbImage;
 
 use super::inverted::InvertedStages;
 use super::stem::PackedStem;
-use super::transformer::{BlockSizes, PackedBlock, ROWS_TOGETHER, Tokens, all_tokens, at_token};
+use super::transformer::{BlockSizes, PackedBlock, Tokens, all_tokens, at_token};
 use super::weights::{KernelWeights, LinearName};
 use crate::error::Result;
 use crate::model::{DualConfig, FeatureMap, Pool, VitConfig};
@@ -226,7 +226,7 @@ impl ImageKernels {
             return 1;
         };
         let tokens = positions.len() / self.projection.inputs().max(1);
-        let fitting = ROWS_TOGETHER / tokens.max(1);
+        let fitting = ROW_BLOCK / tokens.max(1);
         fitting.clamp(1, images.div_ceil(threads()).max(1))
     }
 

@@ -1,8 +1,8 @@
 //! A text encoder on the kernels.
 
-use espalier_kernels::{Activation, Heads, PackedWeights, RowNorm, map};
+use espalier_kernels::{Activation, Heads, PackedWeights, ROW_BLOCK, RowNorm, map};
 
-use super::transformer::{BlockSizes, PackedBlock, ROWS_TOGETHER, Tokens, at_token};
+use super::transformer::{BlockSizes, PackedBlock, Tokens, at_token};
 use super::weights::{KernelWeights, LinearName, Table};
 use crate::error::Result;
 use crate::input::{TokenBatch, end_position};
@@ -117,7 +117,7 @@ fn fitting(texts: &[&[u32]]) -> usize {
     let mut tokens = 0;
     let fits = texts.iter().take_while(|ids| {
         tokens += ids.len();
-        tokens <= ROWS_TOGETHER
+        tokens <= ROW_BLOCK
     });
     fits.count().max(1)
 }

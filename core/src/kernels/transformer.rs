@@ -21,10 +21,6 @@ pub(super) struct PackedBlock {
     fc2: PackedWeights,
 }
 
-/// Number of tokens up to which sequences are computed together: more would not save time, and take
-/// more memory.
-pub(super) const ROWS_TOGETHER: usize = espalier_kernels::GROUP;
-
 /// Computes blocks one after the other; returns one token of each sequence.
 ///
 /// # Shapes

@@ -26,12 +26,12 @@ fn row_matrix(rows: &[Vec<f32>], device: &Device) -> Tensor<2> {
 ///
 /// # Errors
 /// When the device fails.
-pub fn texts(model: &Model, texts: &[String], device: &Device) -> anyhow::Result<Vec<Vec<f32>>> {
+pub fn texts(encoder: &TextFeatures<'_>, texts: &[String]) -> anyhow::Result<Vec<Vec<f32>>> {
     if texts.is_empty() {
         return Ok(Vec::new());
     }
-    let features = TextFeatures::new(model, device)?.of(texts)?;
-    rows(model.encoder.lift.text(row_matrix(&features, device)))
+    let features = row_matrix(&encoder.of(texts)?, encoder.device);
+    rows(encoder.model.encoder.lift.text(features))
 }
 
 /// Returns the points of classes by name: the mean over the prompts of a set (notation 6.1).
@@ -41,14 +41,13 @@ pub fn texts(model: &Model, texts: &[String], device: &Device) -> anyhow::Result
 /// # Errors
 /// Bad usage for an unknown prompt set, or when the device fails.
 pub fn named(
-    model: &Model,
+    encoder: &TextFeatures<'_>,
     names: &[String],
     set: &str,
-    device: &Device,
 ) -> anyhow::Result<Vec<Vec<f32>>> {
+    let lift = &encoder.model.encoder.lift;
     // Encodes the prompts of a few classes at a time: all of them together could exhaust the
     // memory.
-    let encoder = TextFeatures::new(model, device)?;
     let mut out = Vec::with_capacity(names.len());
     for names in names.chunks(CLASSES) {
         let prompts: Vec<Vec<String>> = names
@@ -56,8 +55,8 @@ pub fn named(
             .map(|name| prompts::fill(set, name))
             .collect::<Result<_, _>>()?;
         let each = prompts.first().map_or(1, Vec::len);
-        let mut features = row_matrix(&encoder.of(&prompts.concat())?, device);
-        if matches!(model.encoder.lift, Lift::Sphere(_)) {
+        let mut features = row_matrix(&encoder.of(&prompts.concat())?, encoder.device);
+        if matches!(lift, Lift::Sphere(_)) {
             features = normalize(features);
         }
         let [n, width] = features.dims();
@@ -65,7 +64,7 @@ pub fn named(
             .reshape([n / each, each, width])
             .mean_dim(1)
             .reshape([n / each, width]);
-        out.extend(rows(model.encoder.lift.text(means))?);
+        out.extend(rows(lift.text(means))?);
     }
     Ok(out)
 }
@@ -75,17 +74,16 @@ pub fn named(
 /// # Errors
 /// Bad usage for an unknown prompt set, or when the device fails.
 pub fn classes(
-    model: &Model,
+    encoder: &TextFeatures<'_>,
     taxonomy: &Taxonomy,
     nodes: &[NodeIx],
     set: &str,
-    device: &Device,
 ) -> anyhow::Result<Vec<Vec<f32>>> {
     let names: Vec<String> = nodes
         .iter()
         .map(|ix| taxonomy.name(*ix).to_owned())
         .collect();
-    named(model, &names, set, device)
+    named(encoder, &names, set)
 }
 
 /// Returns the space of a model's embeddings.
@@ -108,7 +106,10 @@ pub fn space(model: &Model, device: &Device) -> anyhow::Result<Space> {
         _ => Space::Sphere {
             root: match &model.root {
                 Some(root) => root.clone(),
-                None => texts(model, std::slice::from_ref(&model.card.root_text), device)?.concat(),
+                None => {
+                    let encoder = TextFeatures::new(model, device)?;
+                    texts(&encoder, std::slice::from_ref(&model.card.root_text))?.concat()
+                }
             },
         },
     })

@@ -10,6 +10,7 @@ use burn::tensor::{Device, Tensor, TensorData};
 use espalier_checkpoints::model_file::Model;
 use espalier_core::geometry::Space;
 use espalier_core::input::{Preprocess, ResizeMode};
+use espalier_core::kernels::TextKernels;
 use espalier_core::model::Classifier;
 use espalier_data::records::corruption::Corruption;
 use espalier_data::records::files::{self, Item};
@@ -20,8 +21,8 @@ use espalier_io::ranks::{Collective, share};
 use super::cache::{self, Cache};
 use super::embedded::{Embedded, EmbeddedFiles, ImageMetadata, View};
 use super::{Points, embed, encoder_identity, shared};
-use crate::PooledEncoder;
 use crate::tensors::{self, image_tensor, values};
+use crate::{PooledEncoder, TextFeatures};
 
 /// How images are read and embedded.
 #[derive(Clone, Debug)]
@@ -53,6 +54,7 @@ pub struct Embedder<'a> {
     space: OnceCell<Space>,
     image_encoder: OnceCell<String>,
     pooled_encoder: OnceCell<PooledEncoder>,
+    text_kernels: OnceCell<Option<Rc<TextKernels>>>,
     images: RefCell<HashMap<String, Rc<Embedded>>>,
     texts: RefCell<HashMap<String, Rc<Points>>>,
 }
@@ -77,6 +79,7 @@ impl<'a> Embedder<'a> {
             space: OnceCell::new(),
             image_encoder: OnceCell::new(),
             pooled_encoder: OnceCell::new(),
+            text_kernels: OnceCell::new(),
             images: RefCell::default(),
             texts: RefCell::default(),
         }
@@ -132,6 +135,11 @@ impl<'a> Embedder<'a> {
         let Model { encoder, card, .. } = self.model;
         let created = PooledEncoder::new(&encoder.image, &card.config, self.device)?;
         Ok(self.pooled_encoder.get_or_init(|| created))
+    }
+
+    /// Returns the text encoder.
+    fn text_encoder(&self) -> anyhow::Result<TextFeatures<'a>> {
+        TextFeatures::cached(self.model, self.device, &self.text_kernels)
     }
 
     /// Returns the factor by which the model multiplies its logits.
@@ -200,7 +208,7 @@ impl<'a> Embedder<'a> {
         parts.extend(unique.iter().map(String::as_str));
         let points = self.points(&parts, || {
             let own = shared::own_part(&*self.ranks, &unique);
-            let rows = embed::texts(self.model, own, self.device)?;
+            let rows = embed::texts(&self.text_encoder()?, own)?;
             Ok(shared::all_rows(&*self.ranks, rows))
         })?;
         Ok(points.select(&rows))
@@ -218,7 +226,7 @@ impl<'a> Embedder<'a> {
         parts.extend(names.iter().map(String::as_str));
         self.points(&parts, || {
             let own = shared::own_part(&*self.ranks, names);
-            let rows = embed::named(self.model, own, set, self.device)?;
+            let rows = embed::named(&self.text_encoder()?, own, set)?;
             Ok(shared::all_rows(&*self.ranks, rows))
         })
     }

@@ -1,5 +1,8 @@
 //! The encoders of a model, on the fastest engine of a device.
 
+use std::cell::OnceCell;
+use std::rc::Rc;
+
 use burn::tensor::Device;
 use espalier_checkpoints::device::engine;
 use espalier_checkpoints::model_file::Model;
@@ -108,29 +111,55 @@ impl<'a> ImagePoints<'a> {
 /// The text encoder of a model, before its lift.
 #[derive(Debug)]
 pub struct TextFeatures<'a> {
-    model: &'a Model,
-    device: &'a Device,
+    /// The model.
+    pub(crate) model: &'a Model,
+    /// The device that lifts the features.
+    pub(crate) device: &'a Device,
     /// `None` for the backend of the device.
-    kernels: Option<TextKernels>,
+    kernels: Option<Rc<TextKernels>>,
 }
 
 impl<'a> TextFeatures<'a> {
-    /// Creates the encoder of a model on a device. The kernels have no encoder of BERT's family.
+    /// Creates the encoder of a model on a device.
     ///
     /// # Errors
     /// If a weight cannot be read.
     pub fn new(model: &'a Model, device: &'a Device) -> anyhow::Result<Self> {
-        let config = &model.card.config;
-        let has_kernels = config.text.family == TextFamily::Clip;
-        let kernels = match engine(device) {
-            Engine::Kernels if has_kernels => Some(TextKernels::of(config, &model.encoder.text)?),
-            Engine::Kernels | Engine::Device(_) => None,
-        };
+        let kernels = Self::kernels(model, device)?;
         Ok(Self {
             model,
             device,
             kernels,
         })
+    }
+
+    /// Creates the encoder with the weights that `kernels` keeps; packs them the first time.
+    pub(crate) fn cached(
+        model: &'a Model,
+        device: &'a Device,
+        kernels: &OnceCell<Option<Rc<TextKernels>>>,
+    ) -> anyhow::Result<Self> {
+        if kernels.get().is_none() {
+            let packed = Self::kernels(model, device)?;
+            kernels.get_or_init(|| packed);
+        }
+        Ok(Self {
+            model,
+            device,
+            kernels: kernels.get().cloned().flatten(),
+        })
+    }
+
+    /// Packs the weights, on a CPU; the kernels have no encoder of BERT's family.
+    fn kernels(model: &Model, device: &Device) -> anyhow::Result<Option<Rc<TextKernels>>> {
+        let config = &model.card.config;
+        match engine(device) {
+            Engine::Kernels if config.text.family == TextFamily::Clip => {
+                let kernels = TextKernels::of(config, &model.encoder.text)?;
+                Ok(Some(Rc::new(kernels)))
+            }
+            Engine::Kernels | Engine::Device(_) => Ok(None),
+        }
     }
 
     /// Computes the projected features of texts.

@@ -13,7 +13,7 @@ use espalier_core::weights::{HostTensor, Tensors};
 use espalier_data::Pixels;
 use espalier_data::records::walk;
 use espalier_eval::tensors::{matrix, rows};
-use espalier_eval::{PooledEncoder, embed, shared, stored};
+use espalier_eval::{PooledEncoder, TextFeatures, embed, shared, stored};
 use espalier_io::disk::read;
 use espalier_io::disk::write::{check_file, write_atomic};
 use espalier_io::exit::usage;
@@ -154,7 +154,10 @@ fn embed_texts(
             file.display()
         )));
     }
-    let points = embed::texts(model, shared::own_part(ranks, &lines), device)?;
+    let points = embed::texts(
+        &TextFeatures::new(model, device)?,
+        shared::own_part(ranks, &lines),
+    )?;
     Ok((lines, shared::all_rows(ranks, points)))
 }
 

@@ -17,7 +17,7 @@ use espalier_core::taxonomy::{NodeIx, Taxonomy};
 use espalier_data::Dataset;
 use espalier_data::formats::registry::{self, Need};
 use espalier_eval::embed::{self, ReadLimits};
-use espalier_eval::zero_shot;
+use espalier_eval::{TextFeatures, zero_shot};
 use espalier_io::disk::read;
 use espalier_io::disk::write::{check_writable, write_atomic};
 use espalier_io::exit::usage;
@@ -71,7 +71,12 @@ fn embed_probe<'a>(
         ));
     }
     let nodes = zero_shot::classes_of(&images);
-    let of_texts = embed::classes(model, taxonomy, &nodes, PROMPTS, device)?;
+    let of_texts = embed::classes(
+        &TextFeatures::new(model, device)?,
+        taxonomy,
+        &nodes,
+        PROMPTS,
+    )?;
     let stored = |ix: &NodeIx| model.label_points.get(&taxonomy.node(*ix).id).cloned();
     let classes = nodes.iter().zip(of_texts);
     let classes = classes

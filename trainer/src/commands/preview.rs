@@ -5,7 +5,7 @@ use std::path::Path;
 use espalier_core::geometry::Space;
 use espalier_core::taxonomy::Taxonomy;
 use espalier_data::RankText;
-use espalier_eval::embed;
+use espalier_eval::{TextFeatures, embed};
 use espalier_figures::figure::{Canvas, Output, Theme, save};
 use espalier_figures::plot::disk::{By, Centre, Settings, broadest, disk};
 use espalier_figures::plot::draw;
@@ -53,7 +53,8 @@ fn in_disk(subject: &Subject, taxonomy: &Taxonomy, curvature: f64) -> anyhow::Re
             nodes.len()
         )));
     }
-    let points = embed::classes(&subject.model, taxonomy, &nodes, PROMPTS, subject.device())?;
+    let encoder = TextFeatures::new(&subject.model, subject.device())?;
+    let points = embed::classes(&encoder, taxonomy, &nodes, PROMPTS)?;
     let settings = Settings {
         by: By::Horopca,
         centre: Centre::Root,

@@ -17,8 +17,8 @@ use espalier_core::model::{ImageModel, TextModel};
 use espalier_core::statements::Vocabulary;
 use espalier_core::taxonomy::{Lexicon, Taxonomy};
 use espalier_core::weights::{HostTensor, Tensors, collect};
-use espalier_eval::embed;
 use espalier_eval::tensors::rows;
+use espalier_eval::{TextFeatures, embed};
 use espalier_io::disk::read;
 use espalier_io::disk::write::write_atomic;
 use espalier_io::exit::usage;
@@ -147,17 +147,13 @@ impl Bundle {
             version,
         } = contents;
         let space = embed::space(model, device)?;
-        let mut labels = embed::classes(model, taxonomy, taxonomy.labelled(), PROMPTS, device)?;
+        let encoder = TextFeatures::new(model, device)?;
+        let mut labels = embed::classes(&encoder, taxonomy, taxonomy.labelled(), PROMPTS)?;
         at_directions(&mut labels, taxonomy, directions);
         let scale = f64::from(model.encoder.logit_scale.value().into_scalar::<f32>());
         let mut bundle = Self::empty(model, name, version, space);
         // In download order: captions and taxonomy are small and most useful.
-        bundle.add_captions(
-            model,
-            pieces::of_captions(captions, taxonomy),
-            dtype,
-            device,
-        )?;
+        bundle.add_captions(&encoder, pieces::of_captions(captions, taxonomy), dtype)?;
         bundle.add(
             files::TAXONOMY,
             Part::Taxonomy,
@@ -218,14 +214,13 @@ impl Bundle {
     /// Adds the captions and their embeddings, shard by shard.
     fn add_captions(
         &mut self,
-        model: &Model,
+        encoder: &TextFeatures<'_>,
         shards: Vec<Vec<CaptionEntry>>,
         dtype: ExportDtype,
-        device: &Device,
     ) -> anyhow::Result<()> {
         for (shard, captions) in shards.into_iter().enumerate() {
             let texts: Vec<String> = captions.iter().map(|c| c.text.clone()).collect();
-            let points = embed::texts(model, &texts, device)?;
+            let points = embed::texts(encoder, &texts)?;
             let files = [
                 (
                     files::CAPTIONS,

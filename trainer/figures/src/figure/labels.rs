@@ -31,6 +31,32 @@ pub struct PlacedLabel {
     pub leader: Option<[f64; 2]>,
 }
 
+/// What happens to a label without a place that is free of points.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Crowded {
+    /// It is left out if it would cover more points than this.
+    LeftOut(usize),
+    /// It goes further away, and covers points only where there is no other place: a point that is
+    /// covered cannot be joined with its own label.
+    Shown,
+}
+
+impl Crowded {
+    /// Returns the most points that a label may cover, and the cost of each in distances.
+    fn limit(self) -> (usize, usize) {
+        match self {
+            Self::LeftOut(most) => (most, COVERING),
+            Self::Shown => (usize::MAX, REACH.len() + FAR.len()),
+        }
+    }
+
+    /// Returns the distances that are tried, in multiples of the gap.
+    fn distances(self) -> impl Iterator<Item = f64> {
+        let far = FAR.into_iter().filter(move |_| self == Self::Shown);
+        REACH.into_iter().chain(far)
+    }
+}
+
 /// Directions in order of preference, as shares of the label's half size beyond the gap: right,
 /// left, above, below, the corners.
 const SIDES: [[f64; 2]; 8] = [
@@ -47,7 +73,7 @@ const SIDES: [[f64; 2]; 8] = [
 /// Distances that are tried, in multiples of the gap.
 const REACH: [f64; 5] = [1.0, 2.0, 3.5, 5.5, 8.0];
 
-/// Further distances for labels that may cover any number of points.
+/// Further distances for labels that are shown in any case.
 const FAR: [f64; 5] = [11.0, 15.0, 20.0, 27.0, 36.0];
 
 /// Distance between a point's gap and its label above which a leader line joins them.
@@ -55,9 +81,6 @@ const NEAR: f64 = 4.0;
 
 /// Cost of covering a point, in steps of [`REACH`].
 const COVERING: usize = 2;
-/// The same for labels that may cover any number of points: any free place is better, since a
-/// covered point cannot be joined with its own label.
-const COVERING_MANY: usize = REACH.len() + FAR.len();
 
 fn area(label: &Label, side: [f64; 2], reach: f64) -> [f64; 4] {
     let width = font::width(&label.text, label.size, label.weight);
@@ -106,26 +129,20 @@ fn meets([a, b]: Segment, area: [f64; 4]) -> bool {
 /// points, without overlapping another label or leader line. Labels without a free place are
 /// skipped.
 ///
-/// `points` are centres and radii of marks that should not be covered; a place that covers more
-/// than `most_covered` of them is not free. With `usize::MAX`, places further away are tried too.
+/// `points` are centres and radii of marks that should not be covered.
 #[must_use]
 pub fn place(
     labels: &[Label],
     frame: [f64; 4],
     points: &[([f64; 2], f64)],
-    most_covered: usize,
+    crowded: Crowded,
 ) -> Vec<PlacedLabel> {
-    let covering = match most_covered {
-        usize::MAX => COVERING_MANY,
-        _ => COVERING,
-    };
-    let further = FAR.iter().filter(|_| most_covered == usize::MAX);
-    let reaches: Vec<f64> = REACH.iter().chain(further).copied().collect();
+    let (most_covered, covering) = crowded.limit();
     let mut placed: Vec<PlacedLabel> = Vec::new();
     let mut leaders: Vec<Segment> = Vec::new();
     for (index, label) in labels.iter().enumerate() {
         let mut best: Option<(usize, PlacedLabel)> = None;
-        for (far, reach) in reaches.iter().copied().enumerate() {
+        for (far, reach) in crowded.distances().enumerate() {
             for side in SIDES {
                 let area = area(label, side, reach);
                 let end = end(area, label.at);
@@ -257,7 +274,12 @@ mod tests {
     #[test]
     fn a_lone_label_goes_to_the_right_and_at_the_rim_to_the_left() {
         let frame = [0.0, 0.0, 100.0, 100.0];
-        let placed = place(&[label(50.0, 50.0), label(95.0, 20.0)], frame, &[], 0);
+        let placed = place(
+            &[label(50.0, 50.0), label(95.0, 20.0)],
+            frame,
+            &[],
+            Crowded::LeftOut(0),
+        );
         assert_eq!(placed[0].at, [54.0, 50.0]);
         assert!(placed[1].area[2] <= 91.0 + 1e-9);
     }
@@ -271,7 +293,7 @@ mod tests {
             .map(|(sin, cos)| label(100.0 + 12.0 * cos, 100.0 + 12.0 * sin))
             .collect();
         let points: Vec<_> = labels.iter().map(|label| (label.at, 4.0)).collect();
-        let placed = place(&labels, frame, &points, usize::MAX);
+        let placed = place(&labels, frame, &points, Crowded::Shown);
         assert_eq!(placed.len(), labels.len());
         for p in &placed {
             assert!(points.iter().all(|(at, r)| !touches(p.area, *at, *r)));
@@ -295,7 +317,7 @@ mod tests {
         ) {
             let labels: Vec<Label> = points.iter().map(|(x, y)| label(*x, *y)).collect();
             let frame = [0.0, 0.0, 200.0, 200.0];
-            let placed = place(&labels, frame, &[], 0);
+            let placed = place(&labels, frame, &[], Crowded::LeftOut(0));
             for (i, a) in placed.iter().enumerate() {
                 prop_assert!(within(a.area, frame));
                 prop_assert!(placed[..i].iter().all(|b| !overlap(a.area, b.area)));

@@ -10,7 +10,7 @@ use espalier_core::geometry::Space;
 use espalier_core::input::decode;
 use espalier_core::taxonomy::Taxonomy;
 use espalier_data::Pixels;
-use espalier_eval::{ImagePoints, embed};
+use espalier_eval::{ImagePoints, TextFeatures, embed};
 use espalier_io::disk::read;
 use espalier_io::exit::usage;
 use image::RgbImage;
@@ -84,7 +84,8 @@ impl Subject {
     /// # Errors
     /// When the device fails.
     pub fn texts(&self, texts: &[String]) -> anyhow::Result<Vec<Vec<f32>>> {
-        finite(embed::texts(&self.model, texts, &self.device)?)
+        let encoder = TextFeatures::new(&self.model, &self.device)?;
+        finite(embed::texts(&encoder, texts)?)
     }
 
     /// Returns the points of preprocessed images.

@@ -2,6 +2,7 @@
 
 use espalier_core::geometry::Space;
 use espalier_core::taxonomy::Taxonomy;
+use espalier_eval::TextFeatures;
 use espalier_eval::embed::{self, ReadLimits};
 use espalier_figures::plot::disk::{Photo, Settings, broadest, disk};
 use espalier_figures::plot::draw;
@@ -46,8 +47,8 @@ pub(super) fn run(args: &DiskArgs) -> anyhow::Result<()> {
         )));
     }
     note(format_args!("embedding {} nodes", nodes.len()));
-    let (model, device) = (&subject.model, subject.device());
-    let mut points = embed::classes(model, &taxonomy, &nodes, &args.prompts, device)?;
+    let encoder = TextFeatures::new(&subject.model, subject.device())?;
+    let mut points = embed::classes(&encoder, &taxonomy, &nodes, &args.prompts)?;
     let mut photos = photos(args, &subject, &taxonomy)?;
     let (c, factor) = ball(args, &subject.space, &mut points, &mut photos)?;
     note(format_args!(

@@ -3,7 +3,7 @@
 use super::key;
 use crate::figure::axes::THIN;
 use crate::figure::font::Weight;
-use crate::figure::labels::{self, Label};
+use crate::figure::labels::{self, Crowded, Label};
 use crate::figure::size::{BODY, COLUMN, SMALL};
 use crate::figure::theme::Colour;
 use crate::figure::{Anchor, Canvas, Paint, Scale, Text, Theme};
@@ -253,7 +253,7 @@ fn names(canvas: &mut Canvas, data: &Disk, view: &View, rings: &[(f64, String)])
         .chain(taken)
         .collect();
     let frame = [2.0, 2.0, COLUMN - 2.0, MIDDLE[1] + RADIUS + 4.0];
-    for placed in labels::place(&labels, frame, &points, COVERED) {
+    for placed in labels::place(&labels, frame, &points, Crowded::LeftOut(COVERED)) {
         let label = &labels[placed.label];
         let ink = match placed.label.checked_sub(roots) {
             None => theme.ink(),

@@ -3,7 +3,7 @@
 
 use crate::figure::canvas::body_width;
 use crate::figure::font::{self, Weight};
-use crate::figure::labels::{self, Label};
+use crate::figure::labels::{self, Crowded, Label};
 use crate::figure::size::BODY;
 use crate::figure::theme::Colour;
 use crate::figure::{Canvas, Paint, Text};
@@ -62,7 +62,7 @@ fn names(canvas: &mut Canvas, named: &[Named], frame: [f64; 4], curves: &[Vec<[f
             gap: 4.0,
         })
         .collect();
-    let placed = labels::place(&labels, frame, &points, 0);
+    let placed = labels::place(&labels, frame, &points, Crowded::LeftOut(0));
     for p in &placed {
         let Named { name, colour, .. } = &named[p.label];
         canvas.text(&Text::new(p.at, name.as_str()).bold().colour(colour).halo());

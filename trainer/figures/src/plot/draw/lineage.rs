@@ -1,7 +1,7 @@
 //! A lineage among its siblings in the UMAP plane, whose axes have no meaning.
 
 use crate::figure::font::Weight;
-use crate::figure::labels::{self, Label, PlacedLabel};
+use crate::figure::labels::{self, Crowded, Label, PlacedLabel};
 use crate::figure::scale::bounds;
 use crate::figure::size::{BODY, COLUMN, SMALL};
 use crate::figure::theme::Colour;
@@ -116,7 +116,7 @@ fn names(canvas: &mut Canvas, data: &Umap, places: &[[f64; 2]]) {
     // The lineage has priority.
     let first: Vec<Label> = first.iter().rev().cloned().collect();
     // The lineage is always named, siblings only if nothing is hidden.
-    let placed = labels::place(&first, frame, &points, usize::MAX);
+    let placed = labels::place(&first, frame, &points, Crowded::Shown);
     let mut taken = points;
     taken.extend(placed.iter().flat_map(|p| corners(p.area)));
     for p in &placed {
@@ -129,7 +129,7 @@ fn names(canvas: &mut Canvas, data: &Umap, places: &[[f64; 2]]) {
                 .halo(),
         );
     }
-    for p in labels::place(rest, frame, &taken, 0) {
+    for p in labels::place(rest, frame, &taken, Crowded::LeftOut(0)) {
         let label = &rest[p.label];
         lead(canvas, &p, label, theme.faint());
         let text = Text::new(p.at, label.text.as_str()).size(label.size);

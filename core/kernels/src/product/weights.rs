@@ -1,0 +1,162 @@
+//! Weights in the order in which a product reads them.
+
+use std::ops::Range;
+
+/// Columns of a panel: two vectors of AVX-512, or more of other instruction sets.
+pub(super) const PANEL: usize = 32;
+/// Rows of a panel that are multiplied before the next panel: 32 kB, which stay in the first-level
+/// cache.
+pub(super) const DEPTH: usize = 256;
+/// Number of weights that do not fit into the caches of a core.
+const LARGE: usize = 1 << 18;
+
+/// One row of a panel, in cache lines of its own: a vector that lies in two lines takes twice as long
+/// to load.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+pub(super) struct PanelRow(pub(super) [f32; PANEL]);
+
+/// For each [`DEPTH`] inputs panel after panel, one row for each input, in the order in which they
+/// are multiplied; the last panel is padded with zeros.
+#[derive(Clone, Debug)]
+enum Panels {
+    Floats(Vec<PanelRow>),
+    /// Integers, and a row of scales for each panel.
+    Integers(Vec<[i8; PANEL]>, Vec<PanelRow>),
+}
+
+/// Weights of a linear map, arranged for [`PackedWeights::apply`].
+#[derive(Clone, Debug)]
+pub struct PackedWeights {
+    inputs: usize,
+    outputs: usize,
+    panels: Panels,
+    /// One row for each panel.
+    pub(super) bias: Vec<PanelRow>,
+}
+
+impl PackedWeights {
+    /// Arranges `weight(output, input)` and a bias with one value for each output.
+    ///
+    /// # Shapes
+    /// `[inputs] -> [outputs]`, with `outputs` the length of `bias`
+    #[must_use]
+    pub fn new(inputs: usize, bias: &[f32], weight: impl Fn(usize, usize) -> f32) -> Self {
+        Self {
+            inputs,
+            outputs: bias.len(),
+            panels: Panels::Floats(arrange(inputs, bias.len(), weight, PanelRow)),
+            bias: padded(bias),
+        }
+    }
+
+    /// Arranges integers `weight(output, input)`, which are multiplied by one scale for each
+    /// output. They take a quarter of the memory, and are unpacked for every product.
+    ///
+    /// # Shapes
+    /// `[inputs] -> [outputs]`, with `outputs` the length of `bias` and of `scales`
+    #[must_use]
+    pub fn of_integers(
+        inputs: usize,
+        bias: &[f32],
+        scales: &[f32],
+        weight: impl Fn(usize, usize) -> i8,
+    ) -> Self {
+        let integers = arrange(inputs, bias.len(), weight, |row| row);
+        Self {
+            inputs,
+            outputs: bias.len(),
+            panels: Panels::Integers(integers, padded(scales)),
+            bias: padded(bias),
+        }
+    }
+
+    /// Returns memory for a part of a panel that [`Self::part`] unpacks.
+    pub(super) fn buffer(&self) -> Vec<PanelRow> {
+        match &self.panels {
+            Panels::Floats(_) => Vec::new(),
+            Panels::Integers(..) => vec![PanelRow([0.0; PANEL]); DEPTH.min(self.inputs)],
+        }
+    }
+
+    /// Returns the rows of a panel for some inputs; integers are multiplied by their scales into
+    /// the buffer.
+    #[inline(always)]
+    pub(super) fn part<'a>(
+        &'a self,
+        panel: usize,
+        inputs: Range<usize>,
+        buffer: &'a mut [PanelRow],
+    ) -> &'a [PanelRow] {
+        let from = inputs.start * self.bias.len() + panel * inputs.len();
+        let rows = from..from + inputs.len();
+        let (integers, scales) = match &self.panels {
+            Panels::Floats(panels) => return &panels[rows],
+            Panels::Integers(integers, scales) => (&integers[rows], &scales[panel]),
+        };
+        let buffer = &mut buffer[..integers.len()];
+        for (row, integers) in buffer.iter_mut().zip(integers) {
+            for ((value, integer), scale) in row.0.iter_mut().zip(integers).zip(&scales.0) {
+                *value = f32::from(*integer) * scale;
+            }
+        }
+        buffer
+    }
+
+    /// Returns the rows after a part of a panel, as many as it has, if they come from the memory.
+    pub(super) fn after(&self, panel: usize, inputs: Range<usize>) -> &[PanelRow] {
+        let Panels::Floats(panels) = &self.panels else {
+            return &[];
+        };
+        if self.inputs * self.outputs < LARGE {
+            return &[];
+        }
+        let from = inputs.start * self.bias.len() + (panel + 1) * inputs.len();
+        let rows = &panels[from..];
+        &rows[..inputs.len().min(rows.len())]
+    }
+
+    /// Returns the length of an input row.
+    #[must_use]
+    pub fn inputs(&self) -> usize {
+        self.inputs
+    }
+
+    /// Returns the length of an output row.
+    #[must_use]
+    pub fn outputs(&self) -> usize {
+        self.outputs
+    }
+}
+
+/// Arranges weights in panels, [`DEPTH`] inputs after the other.
+fn arrange<T: Copy + Default, R>(
+    inputs: usize,
+    outputs: usize,
+    weight: impl Fn(usize, usize) -> T,
+    panel_row: impl Fn([T; PANEL]) -> R,
+) -> Vec<R> {
+    let mut panels = Vec::with_capacity(outputs.div_ceil(PANEL) * inputs);
+    for depth in (0..inputs).step_by(DEPTH) {
+        for first in (0..outputs).step_by(PANEL) {
+            for input in depth..inputs.min(depth + DEPTH) {
+                let mut row = [T::default(); PANEL];
+                for (slot, output) in row.iter_mut().zip(first..outputs) {
+                    *slot = weight(output, input);
+                }
+                panels.push(panel_row(row));
+            }
+        }
+    }
+    panels
+}
+
+/// Splits values into rows of panels, the last one padded with zeros.
+fn padded(values: &[f32]) -> Vec<PanelRow> {
+    let rows = values.chunks(PANEL).map(|values| {
+        let mut row = [0.0; PANEL];
+        row[..values.len()].copy_from_slice(values);
+        PanelRow(row)
+    });
+    rows.collect()
+}
