@@ -28,7 +28,7 @@ def measure(inference, photos, threads):
     side = inference.images.shape[-1]
     paths = sorted(path for path in Path(photos).iterdir() if path.is_file())
     paths = paths[: len(paths) // BATCH * BATCH]
-    session, encoder = inference.session(BATCH, threads), inference.encoder
+    session, encoder = inference.session("onnx", BATCH, threads), inference.encoder
     begun, features = time.perf_counter(), []
     with ThreadPoolExecutor(threads) as pool:
         images = pool.map(lambda path: prepared(path, side), paths)

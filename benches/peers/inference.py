@@ -10,10 +10,28 @@ from pathlib import Path
 
 import onnxruntime as ort
 import torch
+from onnxruntime.quantization import (
+    CalibrationDataReader,
+    QuantFormat,
+    QuantType,
+    quantize_static,
+)
+from onnxruntime.quantization.shape_inference import quant_pre_process
 from safetensors.numpy import load_file
 
 from clock import timed
 from networks import ImageEncoder
+
+
+class Images(CalibrationDataReader):
+    """Batches from which scales of activations are fitted."""
+
+    def __init__(self, images, batch):
+        self.batches = iter(images.split(batch))
+
+    def get_next(self):
+        images = next(self.batches, None)
+        return None if images is None else {"images": images.numpy()}
 
 
 class Inference:
@@ -51,6 +69,20 @@ class Inference:
                 )  # fmt: skip
         return path
 
+    def onnx_int8(self, batch):
+        """Returns the file with weights and activations of 8 bits, scaled on the images."""
+        path = self.folder / f"encoder-{batch}-int8.onnx"
+        if not path.exists():
+            prepared = self.folder / f"encoder-{batch}-prepared.onnx"
+            with contextlib.redirect_stdout(sys.stderr):
+                quant_pre_process(self.onnx(batch), prepared)
+                quantize_static(
+                    prepared, path, Images(self.images, batch), quant_format=QuantFormat.QDQ,
+                    per_channel=True, activation_type=QuantType.QUInt8,
+                    weight_type=QuantType.QInt8,
+                )  # fmt: skip
+        return path
+
     def export(self, folder):
         """Writes what the browser's peer needs: the encoder for one image, the image, its features."""
         shutil.copy(self.onnx(1), folder / "encoder-1.onnx")
@@ -58,15 +90,16 @@ class Inference:
         (folder / "features.f32").write_bytes(self.expected[:1].numpy().tobytes())
         return {"side": self.images.shape[-1]}
 
-    def session(self, batch, threads):
-        key = (batch, threads)
+    def session(self, engine, batch, threads):
+        key = (engine, batch, threads)
         if key not in self.sessions:
             options = ort.SessionOptions()
             options.intra_op_num_threads = threads
             options.inter_op_num_threads = 1
             options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_ALL
+            path = self.onnx_int8(batch) if engine == "onnx_int8" else self.onnx(batch)
             self.sessions[key] = ort.InferenceSession(
-                self.onnx(batch), options, providers=["CPUExecutionProvider"]
+                path, options, providers=["CPUExecutionProvider"]
             )
         return self.sessions[key]
 
@@ -76,7 +109,7 @@ class Inference:
         if engine == "torch":
             torch.set_num_threads(threads)
             return torch.inference_mode()(lambda: self.encoder(images))
-        session, given = self.session(batch, threads), {"images": images.numpy()}
+        session, given = self.session(engine, batch, threads), {"images": images.numpy()}
         return lambda: session.run(None, given)[0]
 
     def difference(self, engine, batch):

@@ -15,7 +15,8 @@ Reads one request per line from standard input, as JSON, and answers each with o
 
     {"do": "probe", "threads": N, "seconds": S}
     {"do": "check", "folder": F, "engine": "torch" or "onnx", "batch": N}
-    {"do": "infer", "folder": F, "engine": "torch" or "onnx", "batch": N, "threads": N, "seconds": S}
+    {"do": "infer", "folder": F, "engine": "torch", "onnx" or "onnx_int8", "batch": N, "threads": N,
+     "seconds": S}
     {"do": "train", "folder": F, "engine": "torch" or "torch_channels_last", "batch": N,
      "threads": N, "seconds": S}
     {"do": "folder", "folder": F, "photos": P, "threads": N}

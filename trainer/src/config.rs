@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::ValueEnum;
-use espalier_core::model::{DualConfig, Preset};
+use espalier_core::model::{Arithmetic, DualConfig, Preset};
 pub use espalier_data::{Needs, RankText};
 use espalier_io::exit::usage;
 use layers::{layer_of, merge, read_table};
@@ -168,6 +168,8 @@ impl ModelConfig {
         let architecture = self.architecture.clone();
         let mut architecture = architecture.unwrap_or_else(|| self.preset.config());
         architecture.equal_image_radii |= self.equal_image_radii;
+        // A bundle that a run starts from may multiply integers, training never does.
+        architecture.vision.arithmetic = Arithmetic::Float32;
         architecture
     }
 }

@@ -8,13 +8,21 @@
 //! so every bit of the result, does not depend on the sizes of the blocks.
 
 mod blocks;
+mod byte_blocks;
+mod byte_weights;
+mod bytes;
+mod instructions;
+mod panel;
+mod target;
 mod weights;
 
-pub use blocks::ROW_BLOCK;
+pub use target::ROW_BLOCK;
 pub use weights::PackedWeights;
 
-use self::blocks::{Lines, Product, ROWS, Segments};
-use self::weights::PANEL;
+use self::blocks::ROWS;
+use self::panel::PANEL;
+use self::target::{Lines, Product, Segments, Target};
+use self::weights::Panels;
 use crate::activation::Activation;
 use crate::threads::{for_columns, for_pieces, threads};
 
@@ -53,6 +61,21 @@ impl PackedWeights {
             for_pieces(output, self.outputs(), ROWS, products, |first, output| {
                 product.compute(first, 0, &mut Lines(output, self.outputs()));
             });
+        }
+    }
+}
+
+impl Product<'_> {
+    /// Computes the target, whose first row and column are given; the column begins a panel.
+    fn compute(self, row: usize, column: usize, target: &mut impl Target) {
+        let product = Product {
+            input: &self.input[row * self.weights.inputs()..],
+            skip: self.skip.map(|skip| &skip[row * self.weights.outputs()..]),
+            ..self
+        };
+        match &self.weights.panels {
+            Panels::Bytes(weights) => weights.compute(product, column, target),
+            Panels::Floats(_) | Panels::Integers(..) => blocks::compute(product, column, target),
         }
     }
 }

@@ -8,7 +8,7 @@ use super::detectors::Detectors;
 use super::encoders::ImagePart;
 use super::index::{CaptionIndex, embedding_rows};
 use super::result::{Lineage, ModelInfo, PathStep, Shown, TaxonomyResult};
-use super::self_test::cosine;
+use super::self_test::{cosine, least_cosine};
 use super::taught::TaughtConcept;
 use super::{files, ladder};
 use crate::bundle::{BundleFiles, Caution, Manifest};
@@ -166,8 +166,8 @@ impl Captioner {
     }
 
     /// Returns the cosine between the stored and the computed embedding of the bundle's test image;
-    /// 1 for a bundle without one. A value below [`MIN_IMAGE_COSINE`](super::MIN_IMAGE_COSINE) means
-    /// that this engine computes wrong results.
+    /// 1 for a bundle without one. A value below [`least_cosine`](Self::least_cosine) means that this
+    /// engine computes wrong results.
     ///
     /// # Errors
     /// As [`embed`](Self::embed).
@@ -177,6 +177,13 @@ impl Captioner {
         };
         let computed = self.embed(std::slice::from_ref(image)).await?;
         Ok(cosine(&computed[0], known))
+    }
+
+    /// Returns the smallest cosine of the [self-test](Self::self_test) of an engine that computes right
+    /// results.
+    #[must_use]
+    pub fn least_cosine(&self) -> f32 {
+        least_cosine(self.image_part.arithmetic())
     }
 
     /// Returns the path of a photo in the taxonomy of a classifier, the bundle's own or a visitor's, and the probability

@@ -8,7 +8,7 @@ use super::engine::Engine;
 use crate::error::{CoreError, Result};
 use crate::input::TokenBatch;
 use crate::kernels::{ImageKernels, KernelWeights, TextKernels};
-use crate::model::{DualConfig, FeatureMap, Modality, PointLift};
+use crate::model::{Arithmetic, DualConfig, FeatureMap, Modality, PointLift};
 #[cfg(feature = "burn")]
 use crate::model::{ImageEncoder, TextEncoder};
 use crate::weights::{StoredTensor, StoredTensors};
@@ -38,6 +38,8 @@ enum ImageWeights {
 #[derive(Debug)]
 pub(super) struct ImagePart {
     encoder: ImageFeatures,
+    /// What the configuration asks of the kernels.
+    arithmetic: Arithmetic,
     lift: PointLift,
     /// The mean colour of the images that the encoder was trained on.
     mean_colour: Rgb<u8>,
@@ -139,6 +141,7 @@ impl ImageLoader {
         };
         Ok(ImagePart {
             encoder,
+            arithmetic: self.config.vision.arithmetic,
             lift,
             mean_colour: Rgb(self
                 .config
@@ -168,6 +171,15 @@ impl ImagePart {
     /// [`CoreError::Device`] when a point is not finite.
     pub(super) fn lift(&self, features: &[Vec<f32>]) -> Result<Vec<Vec<f32>>> {
         lifted(&self.lift, features)
+    }
+
+    /// Returns the numbers that the encoder multiplies.
+    pub(super) fn arithmetic(&self) -> Arithmetic {
+        match &self.encoder {
+            ImageFeatures::Kernels(_) => self.arithmetic,
+            #[cfg(feature = "burn")]
+            ImageFeatures::Device(_) => Arithmetic::Float32,
+        }
     }
 
     /// Returns the mean colour of the images that the encoder was trained on.

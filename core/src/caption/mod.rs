@@ -51,7 +51,7 @@ pub use receipt::Receipt;
 pub use result::{
     CaptionResult, Lineage, ModelInfo, PathStep, PhotoInfo, Rung, Shown, TaxonomyResult,
 };
-pub use self_test::{MIN_IMAGE_COSINE, MIN_TEXT_COSINE};
+pub use self_test::MIN_TEXT_COSINE;
 pub use standing::{MIN_GUESS, Standing, shown_rungs, standings};
 pub use subjects::Subject;
 pub use taught::{TaughtCheck, TaughtConcept, placed_in, spoken_name};

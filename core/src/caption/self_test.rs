@@ -6,11 +6,23 @@
 use super::index::CaptionIndex;
 use super::text_embedder::TextEmbedder;
 use crate::error::Result;
+use crate::model::Arithmetic;
 
 /// Smallest cosine between the stored and the computed embedding of the test image. Both come from
 /// the same rounded weights in `f32`: right engines differ by less than a millionth, and an engine
 /// that computes any layer of weights wrongly is far below.
-pub const MIN_IMAGE_COSINE: f32 = 0.9999;
+const MIN_FLOAT32_COSINE: f32 = 0.9999;
+
+/// The same for an engine that multiplies integers: the stored embedding was computed with floats.
+const MIN_INT8_COSINE: f32 = 0.998;
+
+/// Returns the smallest cosine of the test image, by the numbers that an engine multiplies.
+pub(super) const fn least_cosine(arithmetic: Arithmetic) -> f32 {
+    match arithmetic {
+        Arithmetic::Float32 => MIN_FLOAT32_COSINE,
+        Arithmetic::Int8 => MIN_INT8_COSINE,
+    }
+}
 
 /// Smallest cosine between the stored and the computed embedding of a caption. The stored ones are
 /// rounded to few bits, which costs up to 0.01.

@@ -144,6 +144,7 @@ impl ImageKernels {
     /// [`CoreError::Config`](crate::CoreError::Config) for norms that are not folded.
     pub fn new(config: &DualConfig, weights: &mut KernelWeights) -> Result<Self> {
         let vision = &config.vision;
+        weights.arithmetic = vision.arithmetic;
         let (width, eps) = (vision.d_model, vision.norm_eps.unwrap_or(LAYER_NORM_EPS));
         let classes = usize::from(vision.pool.has_class());
         let tokens = classes + vision.patches();

@@ -5,23 +5,31 @@ use espalier_kernels::{PackedWeights, RowNorm};
 use std::collections::BTreeMap;
 
 use crate::error::{CoreError, Result};
-use crate::weights::{StoredTensor, StoredTensors, StoredValues};
+use crate::model::Arithmetic;
+use crate::weights::{StoredTensor, StoredTensors, StoredValues, q8};
 
 /// Matrices with more weights than this stay integers in memory if they are stored as integers, and
 /// are unpacked for every product. In `f32` a large encoder would take four times the memory of its
 /// file; small layers are faster if they are unpacked once.
 const MOST_UNPACKED: usize = 1 << 19;
 
+/// Maps of fewer inputs multiply floats: rounding the inputs and scaling the sums take as long as is
+/// gained.
+const LEAST_ROUNDED: usize = 80;
+
 /// Named tensors, each of which is taken once, so that its memory is free as soon as it is packed.
 #[derive(Debug)]
 pub struct KernelWeights {
     tensors: BTreeMap<String, StoredTensor>,
+    /// Numbers that the layers multiply which take the weights.
+    pub(super) arithmetic: Arithmetic,
 }
 
 impl From<StoredTensors> for KernelWeights {
     fn from(stored: StoredTensors) -> Self {
         Self {
             tensors: stored.tensors,
+            arithmetic: Arithmetic::default(),
         }
     }
 }
@@ -86,7 +94,19 @@ impl KernelWeights {
         place: impl Fn(usize, usize) -> usize,
     ) -> Result<PackedWeights> {
         let inputs = shape.iter().skip(1).product();
-        Ok(match self.take(name, shape)? {
+        let values = self.take(name, shape)?;
+        if self.arithmetic == Arithmetic::Int8 && inputs >= LEAST_ROUNDED {
+            let shape = shape.to_vec();
+            let floats = StoredTensor { shape, values }.into_f32().data;
+            let rows = floats.chunks(inputs).map(q8::integers_of);
+            let (integers, scales): (Vec<_>, Vec<_>) = rows.unzip();
+            let integers = integers.concat();
+            let value = |output, input| integers[place(output, input)];
+            return Ok(PackedWeights::for_rounded_inputs(
+                inputs, bias, &scales, value,
+            ));
+        }
+        Ok(match values {
             StoredValues::F32(values) => {
                 PackedWeights::new(inputs, bias, |output, input| values[place(output, input)])
             }

@@ -57,6 +57,27 @@ pub enum LiftKind {
     },
 }
 
+/// Numbers that the large products of an image encoder multiply on a CPU. Graphics cards and training
+/// always take floats.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Arithmetic {
+    /// 32-bit floats.
+    #[default]
+    Float32,
+    /// Weights and inputs that are rounded to 8 bits, added up in 32 bits. Several times as fast where
+    /// the weights are many.
+    Int8,
+}
+
+impl Arithmetic {
+    /// Returns whether this is the arithmetic of a configuration that names none.
+    #[must_use]
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// Image encoder: a vision transformer (notation 3.1, 3.5), whose tokens may come from convolutions
 /// instead of patches. With convolutions it may have no transformer block at all; then it accepts
 /// images of any side that is a multiple of `patch`.
@@ -104,6 +125,10 @@ pub struct VitConfig {
     /// have any size.
     #[new(default)]
     pub inverted: Option<InvertedConfig>,
+    /// Numbers that are multiplied on a CPU; a bundle has those that its export chose.
+    #[new(default)]
+    #[serde(default, skip_serializing_if = "Arithmetic::is_default")]
+    pub arithmetic: Arithmetic,
 }
 
 impl VitConfig {

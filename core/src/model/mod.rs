@@ -18,7 +18,9 @@ pub mod vision;
 
 #[cfg(feature = "burn")]
 pub use classifier::Classifier;
-pub use config::{DualConfig, LiftKind, Pool, Positions, TextConfig, TextFamily, VitConfig};
+pub use config::{
+    Arithmetic, DualConfig, LiftKind, Pool, Positions, TextConfig, TextFamily, VitConfig,
+};
 #[cfg(feature = "burn")]
 pub use dual::{DualEncoder, ImageEncoder, ImageModel, TextEncoder, TextModel};
 pub use feature_map::FeatureMap;

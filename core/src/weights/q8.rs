@@ -61,6 +61,30 @@ pub fn quantise(tensor: &HostTensor, max_level: i8) -> (Vec<i8>, Vec<f32>) {
     (values, scales)
 }
 
+/// Returns the integers and the scale of one row. A row that was quantised gets its integers back; another
+/// one is rounded.
+#[must_use]
+pub fn integers_of(row: &[f32]) -> (Vec<i8>, f32) {
+    /// How far a value may be from an integer after two roundings of a float.
+    const ROUNDING: f32 = 1e-3;
+
+    let largest = row.iter().fold(0.0_f32, |most, x| most.max(x.abs()));
+    let scale = |levels: i8| largest / f32::from(levels);
+    let fits = |levels: &i8| {
+        let steps = row.iter().map(|x| x / scale(*levels));
+        steps
+            .map(|x| (x - x.round()).abs())
+            .all(|error| error < ROUNDING)
+    };
+    let levels = [Q5, Q6, Q7, Q8].into_iter().find(fits).unwrap_or(Q8);
+    let tensor = HostTensor {
+        shape: vec![1, row.len()],
+        data: row.to_vec(),
+    };
+    let (integers, scales) = quantise(&tensor, levels);
+    (integers, scales.first().copied().unwrap_or(1.0))
+}
+
 /// Multiplies each row of integers by its scale; there are as many rows as scales.
 #[must_use]
 pub fn dequantise(values: &[i8], scales: &[f32]) -> Vec<f32> {
@@ -94,6 +118,24 @@ mod tests {
         assert_eq!(values, [16, -31, 8, 0, 0, 0, -31, 16, 0]);
         let (values, scales) = quantise(&tensor(&[0, 3], Vec::new()), Q8);
         assert!(values.is_empty() && scales.is_empty());
+    }
+
+    #[test]
+    fn integers_come_back_and_other_values_are_rounded() {
+        let row: Vec<i8> = vec![-31, 0, 7, 12, 31, -1];
+        for scale in [1.0, 0.003, 1e-9, 17.3] {
+            let floats = dequantise(&row, &[scale]);
+            let (integers, found) = integers_of(&floats);
+            assert_eq!(integers, row);
+            assert!((found / scale - 1.0).abs() < 1e-6, "{found} {scale}");
+        }
+        let row = [127, -64, 1, 0];
+        assert_eq!(integers_of(&dequantise(&row, &[0.5])), (row.to_vec(), 0.5));
+        let (integers, scale) = integers_of(&[1.0, -0.0051, 0.3]);
+        assert_eq!(integers, [127, -1, 38]);
+        assert!((scale - 1.0 / 127.0).abs() < 1e-6);
+        assert_eq!(integers_of(&[0.0; 3]), (vec![0; 3], 1.0));
+        assert_eq!(integers_of(&[]), (vec![], 1.0));
     }
 
     #[test]

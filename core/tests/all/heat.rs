@@ -48,6 +48,7 @@ fn a_device_gives_the_heat_of_the_kernels() {
     );
     assert!(kernels.rows > 1 && kernels.columns > 1, "{kernels:?}");
     for (a, b) in kernels.values.iter().zip(&device.values) {
-        assert!((a - b).abs() < 1e-2, "{a} {b}");
+        // The kernels multiply integers, the device floats.
+        assert!((a - b).abs() < 5e-2, "{a} {b}");
     }
 }

@@ -6,7 +6,8 @@ use espalier_core::geometry::DistanceReduction;
 use espalier_core::input::{Tokenizer, to_planes};
 use espalier_core::kernels::{ImageKernels, KernelWeights, TextKernels};
 use espalier_core::model::{
-    DualConfig, LiftKind, Modality, PointLift, Pool, Positions, Preset, Tokens, VitConfig,
+    Arithmetic, DualConfig, LiftKind, Modality, PointLift, Pool, Positions, Preset, Tokens,
+    VitConfig,
 };
 use espalier_core::nn::{Activation, StageConfig};
 use espalier_core::weights::q8::{Q8, is_worth_quantising};
@@ -17,6 +18,11 @@ use super::disturb::Disturb;
 
 fn floats(tensor: Tensor<2>) -> Vec<f32> {
     tensor.into_data().iter::<f32>().collect()
+}
+
+fn cosine(a: &[f32], b: &[f32]) -> f32 {
+    let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(x, y)| x * y).sum::<f32>();
+    dot(a, b) / (dot(a, a) * dot(b, b)).sqrt()
 }
 
 /// Asserts that the largest difference is at most 1e-5 of the largest value.
@@ -49,6 +55,18 @@ fn compare_images(what: &str, config: &DualConfig) {
     let photos: Vec<RgbImage> = (0..7).map(|seed| photo(side as u32, 11 * seed)).collect();
     let alone: Vec<Vec<f32>> = photos.iter().map(|photo| kernels.forward(photo)).collect();
     assert_eq!(kernels.forward_all(&photos), alone, "{what}: in one batch");
+    let vision = config.vision.clone().with_arithmetic(Arithmetic::Int8);
+    let integers = ImageKernels::of(&config.clone().with_vision(vision), &encoder).unwrap();
+    let rounded: Vec<Vec<f32>> = photos.iter().map(|photo| integers.forward(photo)).collect();
+    assert_eq!(
+        integers.forward_all(&photos),
+        rounded,
+        "{what}: integers in one batch"
+    );
+    for (found, expected) in rounded.iter().zip(&alone) {
+        let cosine = cosine(found, expected);
+        assert!(cosine > 0.99, "{what}: integers have a cosine of {cosine}");
+    }
     for seed in [0, 77] {
         let photo = photo(side as u32, seed);
         let planes = TensorData::new(to_planes(std::slice::from_ref(&photo)), [1, 3, side, side]);

@@ -31,9 +31,14 @@ const MODELS: [Model; 3] = [
 
 const BATCHES: [usize; 2] = [1, 8];
 
-/// Names in the table and names of the peer's engines.
-const ESPALIER: &str = "Espalier";
-const PEERS: [(&str, &str); 2] = [("ONNX Runtime", "onnx"), ("PyTorch", "torch")];
+/// A program's name in the table, and the name of the peer's engine; for ours, of its arithmetic.
+type Engine = (&'static str, &'static str);
+
+const FLOATS: Engine = ("Espalier", "float32");
+const INTEGERS: Engine = ("Espalier, int8", "int8");
+const ONNX: Engine = ("ONNX Runtime", "onnx");
+const ONNX_INT8: Engine = ("ONNX Runtime, int8", "onnx_int8");
+const PYTORCH: Engine = ("PyTorch", "torch");
 
 /// Measures; returns the tables.
 pub(super) fn run(programs: &mut Programs, options: &Options) -> Result<String> {
@@ -41,18 +46,25 @@ pub(super) fn run(programs: &mut Programs, options: &Options) -> Result<String> 
     threads.dedup();
     let mut comparisons = Vec::new();
     for model in &MODELS {
-        let folder = programs.share(model, &PEERS.map(|(_, engine)| engine), &BATCHES)?;
+        let folder = programs.share(model, &[ONNX.1, PYTORCH.1], &BATCHES)?;
         for batch in BATCHES {
             for &threads in &threads {
                 let work = json!({
                     "do": "infer", "batch": batch, "threads": threads, "seconds": options.seconds,
                 });
-                let title = format!(
-                    "{}, batch {batch}, {threads} thread{}",
-                    model.title,
-                    if threads == 1 { "" } else { "s" }
-                );
-                comparisons.push(compare(programs, model, &folder, title, &work, options)?);
+                for (engines, numbers) in [
+                    ([FLOATS, ONNX, PYTORCH], ""),
+                    ([INTEGERS, ONNX, ONNX_INT8], ", integers"),
+                ] {
+                    let title = format!(
+                        "{}{numbers}, batch {batch}, {threads} thread{}",
+                        model.title,
+                        if threads == 1 { "" } else { "s" }
+                    );
+                    let names = engines.map(|(name, _)| name);
+                    let of = |name| ask(&mut *programs, model, &folder, (&engines, name), &work);
+                    comparisons.push(Comparison::measure(title, &names, options.rounds, of)?);
+                }
             }
         }
     }
@@ -67,24 +79,24 @@ pub(super) fn run(programs: &mut Programs, options: &Options) -> Result<String> 
     ))
 }
 
-fn compare(
+/// Lets the program of a name do the work.
+fn ask(
     programs: &mut Programs,
     model: &Model,
     folder: &Value,
-    title: String,
+    (engines, name): (&[Engine], &str),
     work: &Value,
-    options: &Options,
-) -> Result<Comparison> {
-    let names = [ESPALIER, PEERS[0].0, PEERS[1].0];
-    Comparison::measure(title, &names, options.rounds, |name| {
-        match PEERS.iter().find(|(peer, _)| *peer == name) {
-            Some((_, engine)) => {
-                let mut request = work.clone();
-                request["folder"] = folder.clone();
-                request["engine"] = json!(engine);
-                programs.peers.ask(&request)
-            }
-            None => programs.ours.ask(&model.request(work.clone())),
+) -> Result<Value> {
+    let mut request = work.clone();
+    match engines.iter().position(|(known, _)| *known == name) {
+        Some(0) | None => {
+            request["arithmetic"] = json!(engines[0].1);
+            programs.ours.ask(&model.request(request))
         }
-    })
+        Some(peer) => {
+            request["folder"] = folder.clone();
+            request["engine"] = json!(engines[peer].1);
+            programs.peers.ask(&request)
+        }
+    }
 }

@@ -7,6 +7,7 @@ use std::path::Path;
 use burn::tensor::Device;
 use espalier_core::bundle::{BundleFiles, Manifest, Part, sha256_hex};
 use espalier_core::caption::{BundleLoader, Captioner, Engine, Request, Rung};
+use espalier_core::model::Arithmetic;
 use espalier_tests::models::{shipped, tiny};
 use espalier_tests::photos::{keep, landscape, noise};
 use espalier_tests::shards::in_shards;
@@ -24,12 +25,15 @@ fn pieces() -> (TempDir, Vec<u8>, Manifest) {
 }
 
 fn whole(folder: &Path) -> Captioner {
-    opened(folder, &Engine::Kernels)
+    opened(folder, &Engine::Kernels, Arithmetic::Float32)
 }
 
-fn opened(folder: &Path, engine: &Engine) -> Captioner {
+/// Opens a bundle on an engine, which multiplies these numbers if it is the CPU's.
+fn opened(folder: &Path, engine: &Engine, arithmetic: Arithmetic) -> Captioner {
     let bytes = fs::read(folder.join("manifest.json")).unwrap();
-    let manifest = Manifest::parse(&bytes).unwrap();
+    let mut manifest = Manifest::parse(&bytes).unwrap();
+    manifest.model.vision.arithmetic = arithmetic;
+    let bytes = serde_json::to_vec(&manifest).unwrap();
     let mut files = BundleFiles::default();
     for file in manifest.files_of(&Part::OF_AN_ANSWER) {
         let content = fs::read(folder.join(&file.path)).unwrap();
@@ -59,19 +63,26 @@ fn finished<T>(future: impl Future<Output = T>) -> T {
 
 #[test]
 fn the_kernels_embed_photos_as_the_backend_does() {
-    let backend = opened(&shipped(), &Engine::Device(Device::flex()));
-    let kernels = whole(&shipped());
-    for photo in [landscape(640, 480), noise(300, 200)] {
-        let (expected, found) = (embedding(&backend, &photo), embedding(&kernels, &photo));
-        let length: f32 = expected.iter().map(|v| v * v).sum::<f32>().sqrt();
-        let worst = expected.iter().zip(&found).map(|(a, b)| (a - b).abs());
-        let worst = worst.fold(0.0, f32::max);
-        assert!(worst < 1e-5 * length, "{worst} of {length}");
+    let backend = Engine::Device(Device::flex());
+    let backend = opened(&shipped(), &backend, Arithmetic::Float32);
+    for (arithmetic, share) in [(Arithmetic::Float32, 1e-5), (Arithmetic::Int8, 1e-2)] {
+        let kernels = opened(&shipped(), &Engine::Kernels, arithmetic);
+        for photo in [landscape(640, 480), noise(300, 200)] {
+            let (expected, found) = (embedding(&backend, &photo), embedding(&kernels, &photo));
+            let length: f32 = expected.iter().map(|v| v * v).sum::<f32>().sqrt();
+            let worst = expected.iter().zip(&found).map(|(a, b)| (a - b).abs());
+            let worst = worst.fold(0.0, f32::max);
+            assert!(
+                worst < share * length,
+                "{arithmetic:?}: {worst} of {length}"
+            );
+        }
     }
 }
 
-/// Reads a photo with both engines and asserts that ladder, path and stop are the same.
-fn same_reading([backend, kernels]: [&Captioner; 2], photo: &Path) {
+/// Reads a photo with both engines and asserts that ladder, path and stop are the same, and that no probability
+/// differs by more than `most`.
+fn same_reading([backend, kernels]: [&Captioner; 2], photo: &Path, most: f64) {
     let bytes = fs::read(photo).unwrap();
     let read = |captioner: &Captioner| {
         let request = captioner.read(&bytes, Request::default(), || 0.0);
@@ -85,20 +96,25 @@ fn same_reading([backend, kernels]: [&Captioner; 2], photo: &Path) {
         assert_eq!(found.id, expected.id, "{photo}");
         // The calibration multiplies differences of scores, and with them what rounding leaves.
         let worst = (found.p - expected.p).abs();
-        assert!(worst < 3e-3, "{photo}, {}: {worst}", found.id);
+        assert!(worst < most, "{photo}, {}: {worst}", found.id);
     }
 }
 
 #[test]
 fn the_kernels_read_photos_as_the_backend_does() {
-    let backend = opened(&shipped(), &Engine::Device(Device::flex()));
-    let kernels = whole(&shipped());
+    let backend = Engine::Device(Device::flex());
+    let backend = opened(&shipped(), &backend, Arithmetic::Float32);
+    let (kernels, integers) = (
+        whole(&shipped()),
+        opened(&shipped(), &Engine::Kernels, Arithmetic::Int8),
+    );
     let samples = espalier_tests::browser::sample("cat");
     let mut read = 0;
     for file in fs::read_dir(samples.parent().unwrap()).unwrap() {
         let path = file.unwrap().path();
         if path.extension().is_some_and(|extension| extension == "jpg") {
-            same_reading([&backend, &kernels], &path);
+            same_reading([&backend, &kernels], &path, 3e-3);
+            same_reading([&backend, &integers], &path, 0.1);
             read += 1;
         }
     }

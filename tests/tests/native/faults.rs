@@ -8,9 +8,7 @@ use std::path::Path;
 
 use burn::tensor::Device;
 use espalier_core::bundle::{BundleFiles, Manifest, Part, sha256_hex};
-use espalier_core::caption::{
-    Captioner, Engine, MIN_IMAGE_COSINE, MIN_TEXT_COSINE, TextEmbedder, text_weight_files,
-};
+use espalier_core::caption::{Captioner, Engine, MIN_TEXT_COSINE, TextEmbedder, text_weight_files};
 use espalier_core::weights::{HostTensor, Tensors};
 use espalier_tests::models::{shipped, tiny};
 
@@ -135,7 +133,7 @@ fn is_image_fault_caught(manifest: &[u8], files: &BundleFiles, engine: &Engine) 
     let captioner = Captioner::open(manifest, files, engine).unwrap();
     // An embedding that is not finite is an error.
     let cosine = pollster::block_on(captioner.self_test());
-    !cosine.is_ok_and(|cosine| cosine >= MIN_IMAGE_COSINE)
+    !cosine.is_ok_and(|cosine| cosine >= captioner.least_cosine())
 }
 
 #[test]

@@ -42,7 +42,8 @@ fn the_heat_of_a_cat_lies_on_the_cat_and_is_the_same_on_kernels_and_backend() {
     let backend = captioner(&shipped(), &Engine::Device(Device::flex()));
     let (other, _) = heat(&backend, &photo, CAT);
     for (a, b) in map.values.iter().zip(&other.values) {
-        assert!((a - b).abs() < 1e-2, "{a} and {b}");
+        // The kernels multiply integers, the backend floats.
+        assert!((a - b).abs() < 5e-2, "{a} and {b}");
     }
 }
 

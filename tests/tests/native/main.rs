@@ -30,6 +30,7 @@ mod efficientnet;
 mod import;
 
 // What is published: bundles, and a site with one.
+mod arithmetic;
 mod bundles;
 mod detectors;
 mod imagenet_taxonomy;

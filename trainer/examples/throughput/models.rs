@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use anyhow::Result;
 use burn::tensor::Device;
-use espalier_core::model::{DualConfig, ImageEncoder, LiftKind, Preset};
+use espalier_core::model::{Arithmetic, DualConfig, ImageEncoder, LiftKind, Preset};
 use espalier_trainer::model_file;
 use serde::Deserialize;
 
@@ -16,6 +16,9 @@ pub struct ModelName {
     pub model: String,
     /// Side of the images, where it is not the model's own.
     pub side: Option<usize>,
+    /// Numbers that inference multiplies.
+    #[serde(default)]
+    pub arithmetic: Arithmetic,
 }
 
 /// Where bundles are.
@@ -31,13 +34,15 @@ impl Models {
             Err(_) => self.bundle(name)?.card.config,
         };
         config.vision.image_size = name.side.unwrap_or(config.vision.image_size);
+        config.vision.arithmetic = name.arithmetic;
         Ok(config.with_lift(LiftKind::Lorentz))
     }
 
     /// Returns the image encoder of a model and its architecture.
     pub fn image_encoder(&self, name: &ModelName) -> Result<(DualConfig, ImageEncoder)> {
         if Preset::from_str(&name.model).is_err() && name.side.is_none() {
-            let model = self.bundle(name)?;
+            let mut model = self.bundle(name)?;
+            model.card.config.vision.arithmetic = name.arithmetic;
             return Ok((model.card.config, model.encoder.image));
         }
         let config = self.config(name)?;

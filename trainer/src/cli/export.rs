@@ -6,7 +6,7 @@ use clap::Args;
 use espalier_checkpoints::published::ExportFormat;
 
 use super::common::Common;
-use crate::export::ExportDtype;
+use crate::export::{ExportArithmetic, ExportDtype};
 
 /// Write a bundle for the page, or a checkpoint for other programs.
 #[derive(Args, Clone, Debug)]
@@ -17,8 +17,8 @@ use crate::export::ExportDtype;
                   Example: trainer export --checkpoint clip-b32 --format hf --out clip-b32-hf/"
 )]
 pub struct ExportArgs {
-    /// Run folder, checkpoint, hf-hub:org/name or a name of `trainer models`; with --site or --statements
-    /// also a bundle, whose files are used unchanged.
+    /// Run folder, checkpoint, hf-hub:org/name or a name of `trainer models`; with --site, --statements or
+    /// --arithmetic also a bundle, whose files are used unchanged.
     #[arg(long, visible_alias = "model", value_name = "MODEL")]
     pub checkpoint: PathBuf,
     /// Average the weights of the run's N newest checkpoints, instead of taking the newest.
@@ -50,6 +50,10 @@ pub struct ExportArgs {
     /// Number format of the tensors in a bundle.
     #[arg(long, value_enum, default_value = "q8")]
     pub dtype: ExportDtype,
+    /// Numbers that the image encoder of a bundle multiplies on a CPU. With `auto` integers, which are
+    /// faster, if the probe's answers stay the same. Default: auto; for a bundle, its own.
+    #[arg(long, value_enum, value_name = "NUMBERS")]
+    pub arithmetic: Option<ExportArithmetic>,
     /// Captions: one per line, or JSON lines with text, node and detail. Default: generated from
     /// the taxonomy.
     #[arg(long, value_name = "FILE")]

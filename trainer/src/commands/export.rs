@@ -13,6 +13,7 @@ use espalier_checkpoints::published::{self, Checkpoint, ExportFormat};
 use espalier_core::bundle::Caution;
 use espalier_core::caption::detectors::POINTS;
 use espalier_core::caption::{Captioner, Engine, TextEmbedder};
+use espalier_core::model::Arithmetic;
 use espalier_core::taxonomy::{NodeIx, Taxonomy};
 use espalier_data::Dataset;
 use espalier_data::formats::registry::{self, Need};
@@ -27,13 +28,14 @@ use serde_json::json;
 use super::opened;
 use super::preview::preview;
 use crate::cli::ExportArgs;
+use crate::export::arithmetic::Comparison;
 use crate::export::build::PROMPTS;
 use crate::export::calibrate::calibrate;
 use crate::export::detectors::{self, DetectorData};
 use crate::export::folder::{CARD, PREVIEW, StagedBundle, check_unused};
 use crate::export::gate::{EmbeddedProbe, Gate};
 use crate::export::site::{EmbedCode, Site};
-use crate::export::{Bundle, ExportDtype, card};
+use crate::export::{Bundle, ExportArithmetic, ExportDtype, card};
 use crate::fit::source::{self, run_config};
 
 use inputs::{Inputs, file_names, taxonomy_of_card};
@@ -44,6 +46,9 @@ const FIRST_VERSION: &str = "0.1.0";
 
 /// Terms of use of detectors.
 const STATEMENT_TERMS: &str = " Detectors of statements: within the terms of the photos that they were fitted on (see the card).";
+
+/// Metric: share of the probe's images whose answer ends at the same concept with integers.
+const SAME_STOP_INT8: &str = "same_stop_int8";
 
 /// Number of images encoded at a time.
 const BATCH: usize = 64;
@@ -168,6 +173,7 @@ fn measure(
     let captioners = (&open(plain)?, &open(bundle)?);
     let gate = Gate::compare(&full, &stored, captioners, taxonomy, device)?;
     gate.check(args.max_drop)?;
+    choose_arithmetic(args, &stored, (data, taxonomy), bundle, device)?;
 
     let classes = zero_shot::classes_of(&stored.images).len();
     let metrics = &mut bundle.manifest.metrics;
@@ -189,6 +195,75 @@ fn measure(
     }
     bundle.manifest.set_cautions(cautions);
     Ok(gate)
+}
+
+/// Lets a bundle multiply integers on a CPU if the answers on the probe, which is embedded with
+/// floats, stay the same.
+///
+/// # Errors
+/// Bad data or a failing device.
+fn choose_arithmetic(
+    args: &ExportArgs,
+    floats: &EmbeddedProbe<'_>,
+    (data, taxonomy): (&Arc<dyn Dataset>, &Taxonomy),
+    bundle: &mut Bundle,
+    device: &Device,
+) -> anyhow::Result<()> {
+    bundle.manifest.model.vision.arithmetic = Arithmetic::Float32;
+    bundle.manifest.metrics.remove(SAME_STOP_INT8);
+    if args.arithmetic == Some(ExportArithmetic::Float32) || args.dtype == ExportDtype::Fp32 {
+        return Ok(());
+    }
+    let mut rounded = bundle.manifest.clone();
+    rounded.model.vision.arithmetic = Arithmetic::Int8;
+    let files = bundle.checked()?;
+    let rounded = model_file::from_bundle(rounded, &files, device)?;
+    let integers = embed_probe(
+        &rounded,
+        Arc::clone(data),
+        taxonomy,
+        args.probe_size,
+        device,
+    )?;
+    // Another device, or no layer for which integers are faster.
+    if floats.images.points == integers.images.points {
+        return Ok(());
+    }
+    let captioner = Captioner::open(&bundle.manifest_bytes()?, &files, &engine(device))?;
+    let same = (&captioner, &captioner);
+    let drop = Gate::compare(floats, &integers, same, taxonomy, device)?.drop;
+    let comparison = Comparison::new(&captioner, &floats.images, &integers.images, drop);
+    if comparison.passes(args.max_drop) {
+        let manifest = &mut bundle.manifest;
+        manifest.model.vision.arithmetic = Arithmetic::Int8;
+        let same_stop = comparison.same_stop;
+        manifest
+            .metrics
+            .insert(SAME_STOP_INT8.to_owned(), same_stop);
+        note(format_args!("int8 on a CPU: {comparison}"));
+    } else {
+        note(format_args!("float32 on a CPU: with int8, {comparison}"));
+    }
+    Ok(())
+}
+
+/// As [`choose_arithmetic`], for a bundle that was written before.
+///
+/// # Errors
+/// Bad data or a failing device.
+fn choose_again(
+    args: &ExportArgs,
+    data: &Arc<dyn Dataset>,
+    bundle: &mut Bundle,
+    device: &Device,
+) -> anyhow::Result<()> {
+    bundle.manifest.model.vision.arithmetic = Arithmetic::Float32;
+    let files = bundle.checked()?;
+    let captioner = Captioner::open(&bundle.manifest_bytes()?, &files, &engine(device))?;
+    let taxonomy = captioner.untaught().taxonomy();
+    let model = model_file::from_bundle(bundle.manifest.clone(), &files, device)?;
+    let floats = embed_probe(&model, Arc::clone(data), taxonomy, args.probe_size, device)?;
+    choose_arithmetic(args, &floats, (data, taxonomy), bundle, device)
 }
 
 /// Calibrates a bundle anew on labelled images; it keeps its calibration if they are too few.
@@ -261,8 +336,8 @@ fn add_detectors(
     Ok(())
 }
 
-/// Writes a bundle with detectors added, and with a new calibration if --probe names images for it; everything else
-/// stays as it is.
+/// Writes a bundle with detectors added, and with the arithmetic that --arithmetic asks for or else a new
+/// calibration if --probe names images for it; everything else stays as it is.
 ///
 /// # Errors
 /// As [`write_bundle`].
@@ -278,8 +353,15 @@ fn extend_bundle(args: &ExportArgs, notes: &str) -> anyhow::Result<()> {
         true => None,
         false => Some(registry::open(&args.probe, Need::Labels)?),
     };
-    if let Some(data) = &labelled {
-        recalibrate(args, data, &mut bundle, &device)?;
+    match (&labelled, args.arithmetic) {
+        (None, None) => {}
+        (None, Some(_)) => {
+            return Err(usage(
+                "--arithmetic: expected --probe with labelled images, found none",
+            ));
+        }
+        (Some(data), None) => recalibrate(args, data, &mut bundle, &device)?,
+        (Some(data), Some(_)) => choose_again(args, data, &mut bundle, &device)?,
     }
     add_detectors(args, labelled.as_ref(), &mut bundle, &device)?;
     let manifest = &mut bundle.manifest;
@@ -292,8 +374,9 @@ fn extend_bundle(args: &ExportArgs, notes: &str) -> anyhow::Result<()> {
     let staged = StagedBundle::new(out)?;
     bundle.write(staged.path())?;
     let card = read::text(args.checkpoint.join(CARD)).unwrap_or_default();
-    let card = format!("{}\n\n{}\n", card.trim_end(), notes.trim());
-    write_atomic(&staged.path().join(CARD), card.trim_start().as_bytes())?;
+    let card = format!("{}\n\n{}", card.trim_end(), notes.trim());
+    let card = format!("{}\n", card.trim());
+    write_atomic(&staged.path().join(CARD), card.as_bytes())?;
     if let Ok(image) = read::bytes(args.checkpoint.join(PREVIEW)) {
         write_atomic(&staged.path().join(PREVIEW), &image)?;
     }
@@ -465,7 +548,7 @@ pub fn run(args: &ExportArgs) -> anyhow::Result<()> {
         None => None,
     };
     let is_bundle = model_file::is_bundle(&args.checkpoint);
-    if is_bundle && !args.statements.is_empty() {
+    if is_bundle && (!args.statements.is_empty() || args.arithmetic.is_some()) {
         return extend_bundle(args, &notes);
     }
     if let Some(site) = site.as_ref().filter(|_| is_bundle) {

@@ -1,5 +1,6 @@
 //! Export of a checkpoint to a bundle: quantise, compare, then write.
 
+pub mod arithmetic;
 pub mod build;
 pub mod calibrate;
 pub mod captions;
@@ -15,5 +16,6 @@ pub mod samples;
 pub mod selftest;
 pub mod site;
 
+pub use arithmetic::ExportArithmetic;
 pub use build::{Bundle, Contents};
 pub use dtype::ExportDtype;

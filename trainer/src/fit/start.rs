@@ -6,7 +6,7 @@ use burn::module::Module;
 use burn::tensor::Device;
 use espalier_checkpoints::model_file::{self, ModelCard, Origin};
 use espalier_checkpoints::{classifier_file, first_weights};
-use espalier_core::model::{DualConfig, DualEncoder, TextEncoder};
+use espalier_core::model::{Arithmetic, DualConfig, DualEncoder, TextEncoder};
 use espalier_core::nn::Norms;
 use espalier_core::weights::load;
 use espalier_io::disk::run_folder::MODEL;
@@ -108,7 +108,9 @@ impl Run {
         let Some(path) = from else {
             return Ok((new_model()?, None));
         };
-        let loaded = model_file::open(path, device)?;
+        let mut loaded = model_file::open(path, device)?;
+        // A bundle may multiply integers, training never does.
+        loaded.card.config.vision.arithmetic = Arithmetic::Float32;
         if loaded.card.config == *architecture {
             return Ok((loaded.encoder, Some(loaded.card)));
         }

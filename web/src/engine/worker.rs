@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use espalier_core::bundle::{BundleFiles, Part, VerifiedFile};
-use espalier_core::caption::{BundleLoader, MIN_IMAGE_COSINE};
+use espalier_core::caption::BundleLoader;
 use futures::channel::mpsc::{UnboundedReceiver, UnboundedSender, unbounded};
 use futures::stream::StreamExt as _;
 use gloo_timers::future::TimeoutFuture;
@@ -216,8 +216,8 @@ async fn load(
     let start = now();
     let cosine = captioner.self_test().await.map_err(ui_error)?;
     // A NaN fails too.
-    if cosine.is_nan() || cosine < MIN_IMAGE_COSINE {
-        return Err(UiError::wrong_self_test(cosine, MIN_IMAGE_COSINE));
+    if cosine.is_nan() || cosine < captioner.least_cosine() {
+        return Err(UiError::wrong_self_test(cosine, captioner.least_cosine()));
     }
     let mut warm_ms = now() - start;
     if backend == Backend::WebGpu {

@@ -4,7 +4,9 @@ use std::ops::Range;
 
 use pulp::{Arch, Simd, WithSimd};
 
-use super::weights::{DEPTH, PANEL, PackedWeights, PanelRow};
+use super::panel::{PANEL, PanelRow};
+use super::target::{Product, ROW_BLOCK, Target};
+use super::weights::DEPTH;
 use crate::activation::Activation;
 use crate::prefetch::prefetch;
 use crate::vectors;
@@ -15,71 +17,13 @@ pub(super) const ROWS: usize = 6;
 /// Most rows of a tile of one vector of AVX2 or AVX-512: more rows need more pointers than there are
 /// registers.
 const ROWS_OF_ONE: usize = 8;
-/// Input rows that are multiplied with the same weights before the next ones: their part of the
-/// depth, 240 kB, stays in the second-level cache.
-pub const ROW_BLOCK: usize = 240;
-
-/// Rows that a product is written to.
-pub(super) trait Target {
-    /// Returns the number of rows.
-    fn rows(&self) -> usize;
-
-    /// Returns one of the rows; all have the same length.
-    fn row(&mut self, index: usize) -> &mut [f32];
-}
-
-/// Rows one after the other, and their length.
-pub(super) struct Lines<'a>(pub(super) &'a mut [f32], pub(super) usize);
-
-impl Target for Lines<'_> {
-    #[inline(always)]
-    fn rows(&self) -> usize {
-        self.0.len() / self.1
-    }
-
-    #[inline(always)]
-    fn row(&mut self, index: usize) -> &mut [f32] {
-        &mut self.0[index * self.1..][..self.1]
-    }
-}
-
-/// A part of each row.
-pub(super) struct Segments<'a>(pub(super) Vec<&'a mut [f32]>);
-
-impl Target for Segments<'_> {
-    #[inline(always)]
-    fn rows(&self) -> usize {
-        self.0.len()
-    }
-
-    #[inline(always)]
-    fn row(&mut self, index: usize) -> &mut [f32] {
-        self.0[index]
-    }
-}
-
-/// The arguments of [`PackedWeights::apply`].
-#[derive(Clone, Copy)]
-pub(super) struct Product<'a> {
-    pub(super) weights: &'a PackedWeights,
-    pub(super) input: &'a [f32],
-    pub(super) skip: Option<&'a [f32]>,
-    pub(super) activation: Activation,
-}
-
-impl Product<'_> {
-    /// Computes the target, whose first row and column are given; the column begins a panel.
-    pub(super) fn compute(self, row: usize, column: usize, target: &mut impl Target) {
-        Arch::new().dispatch(Blocks {
-            product: Product {
-                input: &self.input[row * self.weights.inputs()..],
-                skip: self.skip.map(|skip| &skip[row * self.weights.outputs()..]),
-                ..self
-            },
-            column,
-            target,
-        });
-    }
+/// Computes a target that begins with the product's first row; its first column begins a panel.
+pub(super) fn compute(product: Product<'_>, column: usize, target: &mut impl Target) {
+    Arch::new().dispatch(Blocks {
+        product,
+        column,
+        target,
+    });
 }
 
 /// The blocks of a target.
