@@ -12,7 +12,7 @@ use crate::threads::{for_pieces, threads};
 const STRIP: usize = 1 << 16;
 
 /// Number of expanded values up to which several threads compute one layer after the other.
-const SMALL: usize = 1 << 18;
+const SMALL: usize = 1 << 16;
 
 /// A block of MobileNetV2 and EfficientNet, with folded norms and ReLU6.
 #[derive(Clone, Debug)]

@@ -4,9 +4,6 @@
 /// it gains.
 #[cfg(not(target_arch = "wasm32"))]
 const MIN_PRODUCTS: usize = 1 << 18;
-/// Pieces per thread, so that a thread that is done early finds more.
-#[cfg(not(target_arch = "wasm32"))]
-const PIECES_PER_THREAD: usize = 2;
 
 /// How long a thread waits actively for a part of the work.
 #[cfg(not(target_arch = "wasm32"))]
@@ -35,14 +32,11 @@ pub(crate) fn for_pieces(
     pieces.for_each(|(index, piece)| work(index * rows, piece));
 }
 
-/// Returns the number of pieces that work is split into.
+/// Returns the number of pieces that work is split into: at most one for each thread. With more, the
+/// parts of an image change between threads from layer to layer, and their values between caches.
 #[cfg(not(target_arch = "wasm32"))]
 fn pieces(products: usize) -> usize {
-    let most = match threads() {
-        1 => 1,
-        threads => PIECES_PER_THREAD * threads,
-    };
-    (products / MIN_PRODUCTS).clamp(1, most)
+    (products / MIN_PRODUCTS).clamp(1, threads())
 }
 
 /// Splits the columns of `output`, rows of `width` values, into pieces of whole tiles of `tile`
