@@ -38,7 +38,7 @@ enum ImageWeights {
 #[derive(Debug)]
 pub(super) struct ImagePart {
     encoder: ImageFeatures,
-    /// What the configuration asks of the kernels.
+    /// Arithmetic of the kernels, from the configuration.
     arithmetic: Arithmetic,
     lift: PointLift,
     /// The mean colour of the images that the encoder was trained on.
@@ -173,7 +173,7 @@ impl ImagePart {
         lifted(&self.lift, features)
     }
 
-    /// Returns the numbers that the encoder multiplies.
+    /// Returns the arithmetic of the encoder's engine.
     pub(super) fn arithmetic(&self) -> Arithmetic {
         match &self.encoder {
             ImageFeatures::Kernels(_) => self.arithmetic,

@@ -96,11 +96,15 @@ impl KernelWeights {
         let inputs = shape.iter().skip(1).product();
         let values = self.take(name, shape)?;
         if self.arithmetic == Arithmetic::Int8 && inputs >= LEAST_ROUNDED {
-            let shape = shape.to_vec();
-            let floats = StoredTensor { shape, values }.into_f32().data;
-            let rows = floats.chunks(inputs).map(q8::integers_of);
-            let (integers, scales): (Vec<_>, Vec<_>) = rows.unzip();
-            let integers = integers.concat();
+            let (integers, scales) = match values {
+                StoredValues::Int8 { values, scales } => (values, scales),
+                // A model that was opened for training has the floats of a bundle's integers.
+                StoredValues::F32(values) => {
+                    let rows = values.chunks(inputs).map(q8::integers_of);
+                    let (integers, scales): (Vec<_>, Vec<_>) = rows.unzip();
+                    (integers.concat(), scales)
+                }
+            };
             let value = |output, input| integers[place(output, input)];
             return Ok(PackedWeights::for_rounded_inputs(
                 inputs, bias, &scales, value,

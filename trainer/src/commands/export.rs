@@ -1,6 +1,8 @@
 //! `trainer export`.
 
+mod arithmetic;
 mod inputs;
+mod probe;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,12 +15,9 @@ use espalier_checkpoints::published::{self, Checkpoint, ExportFormat};
 use espalier_core::bundle::Caution;
 use espalier_core::caption::detectors::POINTS;
 use espalier_core::caption::{Captioner, Engine, TextEmbedder};
-use espalier_core::model::Arithmetic;
-use espalier_core::taxonomy::{NodeIx, Taxonomy};
 use espalier_data::Dataset;
 use espalier_data::formats::registry::{self, Need};
-use espalier_eval::embed::{self, ReadLimits};
-use espalier_eval::{TextFeatures, zero_shot};
+use espalier_eval::{embed, zero_shot};
 use espalier_io::disk::read;
 use espalier_io::disk::write::{check_writable, write_atomic};
 use espalier_io::exit::usage;
@@ -28,71 +27,23 @@ use serde_json::json;
 use super::opened;
 use super::preview::preview;
 use crate::cli::ExportArgs;
-use crate::export::arithmetic::Comparison;
-use crate::export::build::PROMPTS;
 use crate::export::calibrate::calibrate;
 use crate::export::detectors::{self, DetectorData};
 use crate::export::folder::{CARD, PREVIEW, StagedBundle, check_unused};
-use crate::export::gate::{EmbeddedProbe, Gate};
+use crate::export::gate::Gate;
 use crate::export::site::{EmbedCode, Site};
-use crate::export::{Bundle, ExportArithmetic, ExportDtype, card};
+use crate::export::{Bundle, ExportDtype, card};
 use crate::fit::source::{self, run_config};
 
 use inputs::{Inputs, file_names, taxonomy_of_card};
 pub use inputs::{directions, taxonomy};
+use probe::{embed_probe, read_limits};
 
 /// Version of a model that is given none.
 const FIRST_VERSION: &str = "0.1.0";
 
 /// Terms of use of detectors.
 const STATEMENT_TERMS: &str = " Detectors of statements: within the terms of the photos that they were fitted on (see the card).";
-
-/// Metric: share of the probe's images whose answer ends at the same concept with integers.
-const SAME_STOP_INT8: &str = "same_stop_int8";
-
-/// Number of images encoded at a time.
-const BATCH: usize = 64;
-
-/// Returns the limits for reading up to `size` images of the probe.
-fn read_limits(size: usize) -> ReadLimits {
-    ReadLimits {
-        batch_size: BATCH,
-        most: size,
-        max_broken: 0.01,
-    }
-}
-
-fn embed_probe<'a>(
-    model: &'a Model,
-    probe: Arc<dyn Dataset>,
-    taxonomy: &Taxonomy,
-    size: usize,
-    device: &Device,
-) -> anyhow::Result<EmbeddedProbe<'a>> {
-    let images = embed::labelled(model, probe, taxonomy, read_limits(size), device)?;
-    if images.labels.is_empty() {
-        return Err(usage(
-            "--probe: expected images with labels of the taxonomy, found none",
-        ));
-    }
-    let nodes = zero_shot::classes_of(&images);
-    let of_texts = embed::classes(
-        &TextFeatures::new(model, device)?,
-        taxonomy,
-        &nodes,
-        PROMPTS,
-    )?;
-    let stored = |ix: &NodeIx| model.label_points.get(&taxonomy.node(*ix).id).cloned();
-    let classes = nodes.iter().zip(of_texts);
-    let classes = classes
-        .map(|(ix, of_text)| stored(ix).unwrap_or(of_text))
-        .collect();
-    Ok(EmbeddedProbe {
-        model,
-        images,
-        classes,
-    })
-}
 
 /// Returns whether the image of a model was drawn; says why where it was not.
 fn was_drawn(image: anyhow::Result<()>) -> bool {
@@ -173,7 +124,7 @@ fn measure(
     let captioners = (&open(plain)?, &open(bundle)?);
     let gate = Gate::compare(&full, &stored, captioners, taxonomy, device)?;
     gate.check(args.max_drop)?;
-    choose_arithmetic(args, &stored, (data, taxonomy), bundle, device)?;
+    arithmetic::choose(args, &stored, (data, taxonomy), bundle, device)?;
 
     let classes = zero_shot::classes_of(&stored.images).len();
     let metrics = &mut bundle.manifest.metrics;
@@ -195,75 +146,6 @@ fn measure(
     }
     bundle.manifest.set_cautions(cautions);
     Ok(gate)
-}
-
-/// Lets a bundle multiply integers on a CPU if the answers on the probe, which is embedded with
-/// floats, stay the same.
-///
-/// # Errors
-/// Bad data or a failing device.
-fn choose_arithmetic(
-    args: &ExportArgs,
-    floats: &EmbeddedProbe<'_>,
-    (data, taxonomy): (&Arc<dyn Dataset>, &Taxonomy),
-    bundle: &mut Bundle,
-    device: &Device,
-) -> anyhow::Result<()> {
-    bundle.manifest.model.vision.arithmetic = Arithmetic::Float32;
-    bundle.manifest.metrics.remove(SAME_STOP_INT8);
-    if args.arithmetic == Some(ExportArithmetic::Float32) || args.dtype == ExportDtype::Fp32 {
-        return Ok(());
-    }
-    let mut rounded = bundle.manifest.clone();
-    rounded.model.vision.arithmetic = Arithmetic::Int8;
-    let files = bundle.checked()?;
-    let rounded = model_file::from_bundle(rounded, &files, device)?;
-    let integers = embed_probe(
-        &rounded,
-        Arc::clone(data),
-        taxonomy,
-        args.probe_size,
-        device,
-    )?;
-    // Another device, or no layer for which integers are faster.
-    if floats.images.points == integers.images.points {
-        return Ok(());
-    }
-    let captioner = Captioner::open(&bundle.manifest_bytes()?, &files, &engine(device))?;
-    let same = (&captioner, &captioner);
-    let drop = Gate::compare(floats, &integers, same, taxonomy, device)?.drop;
-    let comparison = Comparison::new(&captioner, &floats.images, &integers.images, drop);
-    if comparison.passes(args.max_drop) {
-        let manifest = &mut bundle.manifest;
-        manifest.model.vision.arithmetic = Arithmetic::Int8;
-        let same_stop = comparison.same_stop;
-        manifest
-            .metrics
-            .insert(SAME_STOP_INT8.to_owned(), same_stop);
-        note(format_args!("int8 on a CPU: {comparison}"));
-    } else {
-        note(format_args!("float32 on a CPU: with int8, {comparison}"));
-    }
-    Ok(())
-}
-
-/// As [`choose_arithmetic`], for a bundle that was written before.
-///
-/// # Errors
-/// Bad data or a failing device.
-fn choose_again(
-    args: &ExportArgs,
-    data: &Arc<dyn Dataset>,
-    bundle: &mut Bundle,
-    device: &Device,
-) -> anyhow::Result<()> {
-    bundle.manifest.model.vision.arithmetic = Arithmetic::Float32;
-    let files = bundle.checked()?;
-    let captioner = Captioner::open(&bundle.manifest_bytes()?, &files, &engine(device))?;
-    let taxonomy = captioner.untaught().taxonomy();
-    let model = model_file::from_bundle(bundle.manifest.clone(), &files, device)?;
-    let floats = embed_probe(&model, Arc::clone(data), taxonomy, args.probe_size, device)?;
-    choose_arithmetic(args, &floats, (data, taxonomy), bundle, device)
 }
 
 /// Calibrates a bundle anew on labelled images; it keeps its calibration if they are too few.
@@ -353,15 +235,10 @@ fn extend_bundle(args: &ExportArgs, notes: &str) -> anyhow::Result<()> {
         true => None,
         false => Some(registry::open(&args.probe, Need::Labels)?),
     };
-    match (&labelled, args.arithmetic) {
+    match (args.arithmetic, &labelled) {
+        (Some(_), data) => arithmetic::choose_again(args, data.as_ref(), &mut bundle, &device)?,
+        (None, Some(data)) => recalibrate(args, data, &mut bundle, &device)?,
         (None, None) => {}
-        (None, Some(_)) => {
-            return Err(usage(
-                "--arithmetic: expected --probe with labelled images, found none",
-            ));
-        }
-        (Some(data), None) => recalibrate(args, data, &mut bundle, &device)?,
-        (Some(data), Some(_)) => choose_again(args, data, &mut bundle, &device)?,
     }
     add_detectors(args, labelled.as_ref(), &mut bundle, &device)?;
     let manifest = &mut bundle.manifest;

@@ -10,7 +10,7 @@ const MOST: f32 = 255.0;
 /// A row with a smaller range is taken for zeros: the factor that makes it bytes would be infinite.
 const SMALLEST: f32 = 1e-34;
 
-/// What the bytes of a row stand for: `(byte - zero) scale`.
+/// Scale and zero point of a row of bytes: a byte has the value `(byte - zero) scale`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct RowScale {
     pub scale: f32,

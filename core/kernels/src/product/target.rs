@@ -1,4 +1,4 @@
-//! What is multiplied, and where the output goes.
+//! Arguments of a product, and the rows of its output.
 
 use super::weights::PackedWeights;
 use crate::activation::Activation;

@@ -31,7 +31,7 @@ pub struct PlacedLabel {
     pub leader: Option<[f64; 2]>,
 }
 
-/// What happens to a label without a place that is free of points.
+/// Treatment of a label for which every place covers points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Crowded {
     /// It is left out if it would cover more points than this.

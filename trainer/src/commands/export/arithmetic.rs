@@ -1,0 +1,103 @@
+//! The arithmetic of a bundle on a CPU.
+
+use std::sync::Arc;
+
+use burn::tensor::Device;
+use espalier_checkpoints::device::engine;
+use espalier_checkpoints::model_file;
+use espalier_core::caption::Captioner;
+use espalier_core::model::Arithmetic;
+use espalier_core::taxonomy::Taxonomy;
+use espalier_data::Dataset;
+use espalier_io::exit::usage;
+use espalier_io::output::note;
+
+use super::probe::embed_probe;
+use crate::cli::ExportArgs;
+use crate::export::arithmetic::Comparison;
+use crate::export::gate::{EmbeddedProbe, Gate};
+use crate::export::{Bundle, ExportArithmetic, ExportDtype};
+
+/// Metric: share of the probe's images whose answer ends at the same concept with integers.
+const SAME_STOP_INT8: &str = "same_stop_int8";
+
+/// Lets a bundle multiply integers on a CPU if the answers on the probe, which is embedded with
+/// floats, stay the same.
+///
+/// # Errors
+/// Bad data or a failing device.
+pub(super) fn choose(
+    args: &ExportArgs,
+    floats: &EmbeddedProbe<'_>,
+    (data, taxonomy): (&Arc<dyn Dataset>, &Taxonomy),
+    bundle: &mut Bundle,
+    device: &Device,
+) -> anyhow::Result<()> {
+    take_floats(bundle);
+    if args.arithmetic == Some(ExportArithmetic::Float32) || args.dtype == ExportDtype::Fp32 {
+        return Ok(());
+    }
+    let mut rounded = bundle.manifest.clone();
+    rounded.model.vision.arithmetic = Arithmetic::Int8;
+    let files = bundle.checked()?;
+    let rounded = model_file::from_bundle(rounded, &files, device)?;
+    let integers = embed_probe(
+        &rounded,
+        Arc::clone(data),
+        taxonomy,
+        args.probe_size,
+        device,
+    )?;
+    // Another device, or no layer for which integers are faster.
+    if floats.images.points == integers.images.points {
+        return Ok(());
+    }
+    let captioner = Captioner::open(&bundle.manifest_bytes()?, &files, &engine(device))?;
+    let same = (&captioner, &captioner);
+    let drop = Gate::compare(floats, &integers, same, taxonomy, device)?.drop;
+    let comparison = Comparison::new(&captioner, &floats.images, &integers.images, drop);
+    if comparison.passes(args.max_drop) {
+        let manifest = &mut bundle.manifest;
+        manifest.model.vision.arithmetic = Arithmetic::Int8;
+        let same_stop = comparison.same_stop;
+        manifest
+            .metrics
+            .insert(SAME_STOP_INT8.to_owned(), same_stop);
+        note(format_args!("int8 on a CPU: {comparison}"));
+    } else {
+        note(format_args!("float32 on a CPU: with int8, {comparison}"));
+    }
+    Ok(())
+}
+
+/// Changes the arithmetic of a bundle that was written before; only `float32` needs no images to compare the
+/// answers on.
+///
+/// # Errors
+/// Bad usage without images, bad data or a failing device.
+pub(super) fn choose_again(
+    args: &ExportArgs,
+    data: Option<&Arc<dyn Dataset>>,
+    bundle: &mut Bundle,
+    device: &Device,
+) -> anyhow::Result<()> {
+    take_floats(bundle);
+    if args.arithmetic == Some(ExportArithmetic::Float32) {
+        return Ok(());
+    }
+    let data = data.ok_or_else(|| {
+        usage("--arithmetic auto: expected --probe with labelled images, found none")
+    })?;
+    let files = bundle.checked()?;
+    let captioner = Captioner::open(&bundle.manifest_bytes()?, &files, &engine(device))?;
+    let taxonomy = captioner.untaught().taxonomy();
+    let model = model_file::from_bundle(bundle.manifest.clone(), &files, device)?;
+    let floats = embed_probe(&model, Arc::clone(data), taxonomy, args.probe_size, device)?;
+    choose(args, &floats, (data, taxonomy), bundle, device)
+}
+
+/// Lets a bundle multiply floats.
+fn take_floats(bundle: &mut Bundle) {
+    bundle.manifest.model.vision.arithmetic = Arithmetic::Float32;
+    bundle.manifest.metrics.remove(SAME_STOP_INT8);
+}
