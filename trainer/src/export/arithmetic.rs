@@ -81,11 +81,11 @@ impl fmt::Display for Comparison {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "on {} images the answer ends at the same concept for {:.1} %, top-1 accuracy is {:+.2} \
-             points, and {} differs by {:.4}",
-            self.images,
+            "the answer ends at the same concept for {:.1} % of {} images, top-1 accuracy changes by \
+             {:+.2} points, and {} by {:.4}",
             100.0 * self.same_stop,
-            -self.drop,
+            self.images,
+            0.0 - self.drop,
             self.moved.0,
             self.moved.1
         )

@@ -56,16 +56,20 @@ pub(super) fn choose(
     let same = (&captioner, &captioner);
     let drop = Gate::compare(floats, &integers, same, taxonomy, device)?.drop;
     let comparison = Comparison::new(&captioner, &floats.images, &integers.images, drop);
-    if comparison.passes(args.max_drop) {
-        let manifest = &mut bundle.manifest;
-        manifest.model.vision.arithmetic = Arithmetic::Int8;
+    bundle.manifest.model.vision.arithmetic = Arithmetic::Int8;
+    let rounded = Captioner::open(&bundle.manifest_bytes()?, &files, &engine(device))?;
+    let cosine = pollster::block_on(rounded.self_test())?;
+    // The page refuses an engine that fails the self-test.
+    if comparison.passes(args.max_drop) && cosine >= rounded.least_cosine() {
         let same_stop = comparison.same_stop;
-        manifest
-            .metrics
-            .insert(SAME_STOP_INT8.to_owned(), same_stop);
+        let metrics = &mut bundle.manifest.metrics;
+        metrics.insert(SAME_STOP_INT8.to_owned(), same_stop);
         note(format_args!("int8 on a CPU: {comparison}"));
     } else {
-        note(format_args!("float32 on a CPU: with int8, {comparison}"));
+        take_floats(bundle);
+        note(format_args!(
+            "float32 on a CPU: with int8, {comparison}; the cosine of the self-test is {cosine:.4}"
+        ));
     }
     Ok(())
 }
