@@ -16,10 +16,13 @@ mod panel;
 mod target;
 mod weights;
 
+#[cfg(feature = "grad")]
+pub(crate) use panel::{PANEL, PanelRow};
 pub use target::ROW_BLOCK;
 pub use weights::PackedWeights;
 
 use self::blocks::ROWS;
+#[cfg(not(feature = "grad"))]
 use self::panel::PANEL;
 use self::target::{Lines, Product, Segments, Target};
 use self::weights::Panels;

@@ -109,13 +109,18 @@ impl BatchNorm {
         self.batch_statistics && gain.device().is_autodiff() && gain.is_require_grad()
     }
 
-    /// Normalises by the statistics of `x`, and records them.
+    /// Normalises by the statistics of `x`, and records them; then, if wanted, applies ReLU6.
     ///
     /// # Shapes
     /// `[batch, channels, h, w] -> [batch, channels, h, w]`
-    pub fn forward_batch(&self, x: Tensor<4>) -> Tensor<4> {
+    pub fn forward_batch(&self, x: Tensor<4>, then_relu6: bool) -> Tensor<4> {
         let [batch, _, h, w] = x.dims();
-        let normed = ops::batch_norm(x, self.weight.val(), self.bias.val(), self.eps);
+        let normed = ops::batch_norm(
+            x,
+            [self.weight.val(), self.bias.val()],
+            self.eps,
+            then_relu6,
+        );
         self.records.push(Record {
             count: batch * h * w,
             mean: normed.mean,

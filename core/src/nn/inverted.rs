@@ -6,7 +6,6 @@ use burn::tensor::{Device, Tensor};
 use super::batch_norm::BatchNorm;
 use super::inverted_config::{BlockSizes, InvertedConfig, Norms};
 use super::same_conv::{SameConv, SameConvSizes};
-use crate::ops::relu6;
 
 /// One inverted residual. Fields have the names of the published files without the leading `_`.
 #[derive(Module, Debug)]
@@ -106,10 +105,12 @@ impl InvertedResidual {
     /// `[batch, d_in, h, w] -> [batch, d_out, ceil(h / stride), ceil(w / stride)]`
     pub fn forward(&self, input: Tensor<4>) -> Tensor<4> {
         let wide = match &self.expand_conv {
-            Some(conv) => relu6(conv.forward_normed(input.clone(), self.bn0.as_ref())),
+            Some(conv) => conv.forward_rectified(input.clone(), self.bn0.as_ref()),
             None => input.clone(),
         };
-        let filtered = relu6(self.depthwise_conv.forward_normed(wide, self.bn1.as_ref()));
+        let filtered = self
+            .depthwise_conv
+            .forward_rectified(wide, self.bn1.as_ref());
         let out = self
             .project_conv
             .forward_normed(filtered, self.bn2.as_ref());
@@ -166,12 +167,9 @@ impl InvertedResiduals {
     /// # Shapes
     /// `[batch, 3, h, w] -> [batch, d_model, ceil(h / n), ceil(w / n)]`
     pub fn forward(&self, images: Tensor<4>) -> Tensor<4> {
-        let x = self.conv_stem.forward_normed(images, self.bn0.as_ref());
-        let x = self
-            .blocks
-            .iter()
-            .fold(relu6(x), |x, block| block.forward(x));
-        relu6(self.conv_head.forward_normed(x, self.bn1.as_ref()))
+        let x = self.conv_stem.forward_rectified(images, self.bn0.as_ref());
+        let x = self.blocks.iter().fold(x, |x, block| block.forward(x));
+        self.conv_head.forward_rectified(x, self.bn1.as_ref())
     }
 
     /// Returns the encoder with the recorded batch statistics merged into the running statistics;

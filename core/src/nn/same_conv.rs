@@ -73,11 +73,24 @@ impl SameConv {
     pub fn forward_normed(&self, x: Tensor<4>, norm: Option<&BatchNorm>) -> Tensor<4> {
         match norm {
             None => self.forward(x),
-            Some(norm) if norm.uses_batch_statistics() => norm.forward_batch(self.forward(x)),
+            Some(norm) if norm.uses_batch_statistics() => {
+                norm.forward_batch(self.forward(x), false)
+            }
             Some(norm) => {
                 let (weight, shift) = self.normed(norm);
                 self.apply(x, weight, Some(shift))
             }
+        }
+    }
+
+    /// Applies the convolution, the norm after it and ReLU6.
+    ///
+    /// # Shapes
+    /// As [`forward`](Self::forward).
+    pub fn forward_rectified(&self, x: Tensor<4>, norm: Option<&BatchNorm>) -> Tensor<4> {
+        match norm {
+            Some(norm) if norm.uses_batch_statistics() => norm.forward_batch(self.forward(x), true),
+            _ => ops::relu6(self.forward_normed(x, norm)),
         }
     }
 

@@ -162,18 +162,28 @@ pub fn standardised(weight: Tensor<4>, gain: Tensor<1>, eps: f64) -> Tensor<4> {
     (centred * gain).reshape(shape)
 }
 
-/// Normalises each channel of a tensor with a graph by the statistics of the batch.
+/// Normalises each channel of a tensor with a graph by the statistics of the batch; then, if wanted, applies
+/// [`relu6`].
 ///
 /// # Shapes
 /// `x [batch, channels, h, w]`, `gamma [channels]`, `beta [channels]`
-pub fn batch_norm(x: Tensor<4>, gamma: Tensor<1>, beta: Tensor<1>, eps: f64) -> Normed {
+pub fn batch_norm(
+    x: Tensor<4>,
+    [gamma, beta]: [Tensor<1>; 2],
+    eps: f64,
+    then_relu6: bool,
+) -> Normed {
     #[cfg(feature = "flex-ops")]
-    if let Some(normed) = flex::batch_norm(&x, [&gamma, &beta], eps) {
+    if let Some(normed) = flex::batch_norm(&x, [&gamma, &beta], eps, then_relu6) {
         return normed;
     }
     let normed = batch_norm_train(x, gamma, beta, eps);
     Normed {
-        output: normed.output,
+        output: if then_relu6 {
+            relu6(normed.output)
+        } else {
+            normed.output
+        },
         mean: normed.mean.inner(),
         variance: normed.variance.inner(),
     }

@@ -7,11 +7,15 @@ use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
 use burn::optim::GradientsParams;
 use burn::tensor::{FloatDType, GradientCheckpointingStrategy, Tensor};
 use espalier_core::model::DualEncoder;
+use rayon::ThreadPoolBuilder;
 
 use super::micro_batch::MicroBatching;
 use crate::config::Precision;
 
 /// Runs the work on each copy of the model in its own thread; returns the results in order.
+///
+/// Each has a thread pool of its own, with an equal share of the threads: what a core computed is then in its own cache when
+/// the next operation reads it, and no operation waits for those of another copy.
 pub(super) fn on_threads<T: Send>(
     forks: &[DualEncoder],
     work: impl Fn(usize, &DualEncoder) -> T + Sync,
@@ -21,7 +25,16 @@ pub(super) fn on_threads<T: Send>(
     }
     thread::scope(|scope| {
         let work = &work;
-        let spawn = |(at, fork)| scope.spawn(move || work(at, fork));
+        let share = (rayon::current_num_threads() / forks.len()).max(1);
+        let spawn = |(at, fork)| {
+            scope.spawn(
+                move || match ThreadPoolBuilder::new().num_threads(share).build() {
+                    Ok(pool) => pool.install(|| work(at, fork)),
+                    // The threads that all copies share.
+                    Err(_) => work(at, fork),
+                },
+            )
+        };
         let running: Vec<_> = forks.iter().enumerate().map(spawn).collect();
         let join = |handle: thread::ScopedJoinHandle<'_, T>| {
             handle.join().unwrap_or_else(|panic| resume_unwind(panic))

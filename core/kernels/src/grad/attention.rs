@@ -3,7 +3,7 @@
 use pulp::Arch;
 
 use super::matrix::{Matrix, Target, Threads, product};
-use super::pieces;
+use super::pieces::{self, Start};
 use crate::exponential::softmax_rows;
 
 /// Sizes of an attention.
@@ -35,9 +35,9 @@ impl Attention {
     /// query, the key and the value of a token
     #[must_use]
     pub fn forward(self, qkv: &[f32]) -> Vec<f32> {
-        let mut output = vec![0.0; qkv.len() / 3];
         let visible = self.visible();
-        pieces::for_each(&mut output, self.tokens * self.width, |index, output| {
+        let (start, size) = (Start::Zeros(qkv.len() / 3), self.tokens * self.width);
+        let (output, _) = pieces::compute(start, size, |index, output| {
             let qkv = self.of_image(qkv, index, 3);
             let mut shares = vec![0.0; self.tokens * self.tokens];
             for head in 0..self.heads {
@@ -58,10 +58,9 @@ impl Attention {
     /// `qkv [batch, tokens, 3 width]`, `grad [batch, tokens, width] -> [batch, tokens, 3 width]`
     #[must_use]
     pub fn backward(self, qkv: &[f32], grad: &[f32]) -> Vec<f32> {
-        let mut output = vec![0.0; qkv.len()];
         let visible = self.visible();
-        pieces::for_each(
-            &mut output,
+        let (output, _) = pieces::compute(
+            Start::Zeros(qkv.len()),
             3 * self.tokens * self.width,
             |index, output| {
                 let (qkv, grad) = (self.of_image(qkv, index, 3), self.of_image(grad, index, 1));

@@ -6,7 +6,7 @@
 
 use pulp::Arch;
 
-use super::pieces;
+use super::pieces::{self, Start};
 use super::window::Window;
 
 /// Number of values that are summed side by side in vector registers.
@@ -56,9 +56,9 @@ impl Depthwise {
         if pixels == 0 || places == 0 {
             return vec![0.0; x.len() / pixels.max(1) * places];
         }
-        let mut output = vec![0.0; x.len() / pixels * places];
+        let start = Start::Zeros(x.len() / pixels * places);
         let group = pieces::rows_of_a_piece(places);
-        pieces::for_each(&mut output, group * places, |index, output| {
+        let (output, _) = pieces::compute(start, group * places, |index, output| {
             let (mut source, mut target) = planes.buffers(window);
             for (i, output) in output.chunks_exact_mut(places).enumerate() {
                 let at = index * group + i;
@@ -85,11 +85,12 @@ impl Depthwise {
     pub fn backward(self, x: &[f32], weight: &[f32], grad: &[f32]) -> Grads {
         let (window, planes) = (self.window, self.planes());
         let (pixels, places, taps) = (window.pixels(), window.places(), window.taps());
-        let mut output = vec![0.0; x.len()];
         let mut sums = vec![0.0; self.channels * (taps + 1)];
+        let mut of_x = vec![0.0; x.len() * usize::from(places == 0)];
         if pixels > 0 && places > 0 {
             let group = pieces::rows_of_a_piece(pixels);
-            let parts = pieces::map(&mut output, group * pixels, |index, output| {
+            let start = Start::Zeros(x.len());
+            let (output, parts) = pieces::compute(start, group * pixels, |index, output| {
                 let (mut source, mut slopes) = planes.buffers(window);
                 let mut spread = vec![0.0; source.len()];
                 let mut found = Vec::with_capacity(group * (taps + 1));
@@ -111,6 +112,7 @@ impl Depthwise {
                 }
                 found
             });
+            of_x = output;
             // In the order of the images, whatever the number of threads.
             let found = parts.iter().flat_map(|part| part.chunks_exact(taps + 1));
             for (at, found) in found.enumerate() {
@@ -122,7 +124,7 @@ impl Depthwise {
         }
         let channels = sums.chunks_exact(taps + 1);
         Grads {
-            x: output,
+            x: of_x,
             weight: channels
                 .clone()
                 .flat_map(|c| c[..taps].iter().copied())

@@ -2,18 +2,15 @@
 
 use pulp::{Arch, Simd, WithSimd};
 
-use super::pieces;
+use super::pieces::{self, Start};
 use crate::gelu::{Gelu, normal};
 use crate::vectors;
 
 /// Computes the function of every value.
 #[must_use]
 pub fn forward(x: &[f32]) -> Vec<f32> {
-    let mut output = x.to_vec();
-    pieces::for_each(&mut output, pieces::MIN_VALUES, |_, values| {
-        Gelu::Exact.apply(values);
-    });
-    output
+    let work = |_, values: &mut [f32]| Gelu::Exact.apply(values);
+    pieces::compute(Start::Copy(x), pieces::MIN_VALUES, work).0
 }
 
 /// Computes the gradient of the input from that of the output.
@@ -22,9 +19,8 @@ pub fn forward(x: &[f32]) -> Vec<f32> {
 /// `x [n]`, `grad [n] -> [n]`
 #[must_use]
 pub fn backward(x: &[f32], grad: &[f32]) -> Vec<f32> {
-    let mut output = grad.to_vec();
     let size = pieces::MIN_VALUES;
-    pieces::for_each(&mut output, size, |index, values| {
+    let (output, _) = pieces::compute(Start::Copy(grad), size, |index, values| {
         let from = index * size;
         let x = &x[from..from + values.len()];
         Arch::new().dispatch(Backward { x, values });

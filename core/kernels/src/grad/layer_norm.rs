@@ -2,7 +2,7 @@
 
 use pulp::Arch;
 
-use super::pieces;
+use super::pieces::{self, Start};
 
 /// Number of sums that run side by side, so that they fit into vector registers.
 const LANES: usize = 16;
@@ -14,12 +14,11 @@ const LANES: usize = 16;
 #[must_use]
 pub fn forward(x: &[f32], gamma: &[f32], beta: &[f32], eps: f32) -> Vec<f32> {
     let width = gamma.len();
-    let mut output = x.to_vec();
     if width == 0 {
-        return output;
+        return x.to_vec();
     }
     let size = pieces::rows_of_a_piece(width) * width;
-    pieces::for_each(&mut output, size, |_, rows| {
+    let (output, _) = pieces::compute(Start::Copy(x), size, |_, rows| {
         Arch::new().dispatch(
             #[inline(always)]
             || {
@@ -52,17 +51,16 @@ pub struct Grads {
 #[must_use]
 pub fn backward(x: &[f32], gamma: &[f32], eps: f32, grad: &[f32]) -> Grads {
     let width = gamma.len();
-    let mut output = x.to_vec();
     if width == 0 {
         let (gamma, beta) = (Vec::new(), Vec::new());
         return Grads {
-            x: output,
+            x: x.to_vec(),
             gamma,
             beta,
         };
     }
     let size = pieces::rows_of_a_piece(width) * width;
-    let sums = pieces::map(&mut output, size, |index, rows| {
+    let (output, sums) = pieces::compute(Start::Copy(x), size, |index, rows| {
         let grad = &grad[index * size..index * size + rows.len()];
         // The sums of `grad xhat`, then those of `grad`.
         let mut sums = vec![0.0; 2 * width];

@@ -10,37 +10,53 @@ pub(super) fn rows_of_a_piece(width: usize) -> usize {
     MIN_VALUES.div_ceil(width.max(1))
 }
 
-/// Calls `work` with the index of each piece of `size` values of `output` and the piece.
-pub(super) fn for_each(
-    output: &mut [f32],
-    size: usize,
-    work: impl Fn(usize, &mut [f32]) + Send + Sync,
-) {
-    let size = size.max(1);
-    if output.len() <= size || rayon::current_num_threads() == 1 {
-        for (index, piece) in output.chunks_mut(size).enumerate() {
-            work(index, piece);
-        }
-        return;
-    }
-    let pieces = output.par_chunks_mut(size).enumerate();
-    pieces.for_each(|(index, piece)| work(index, piece));
+/// What the values are before they are computed.
+#[derive(Clone, Copy)]
+pub(super) enum Start<'a> {
+    /// So many zeros.
+    Zeros(usize),
+    /// Copies of these values.
+    Copy(&'a [f32]),
 }
 
-/// Calls `work` with the index of each piece of `size` values of `output`, the piece and a value of
-/// its own, then returns these values in the order of the pieces.
-pub(super) fn map<R: Send>(
-    output: &mut [f32],
+/// Computes values in pieces of `size`: calls `work` with the index of each piece and the piece.
+/// Returns the values and, in the order of the pieces, the results of `work`.
+///
+/// A piece gets its first values just before its turn, so that they are in the cache then: filling all of
+/// them first would be another pass through memory.
+pub(super) fn compute<R: Send>(
+    start: Start<'_>,
     size: usize,
     work: impl Fn(usize, &mut [f32]) -> R + Send + Sync,
-) -> Vec<R> {
+) -> (Vec<f32>, Vec<R>) {
     let size = size.max(1);
-    if output.len() <= size || rayon::current_num_threads() == 1 {
-        let pieces = output.chunks_mut(size).enumerate();
-        return pieces.map(|(index, piece)| work(index, piece)).collect();
+    let length = match start {
+        Start::Zeros(length) => length,
+        Start::Copy(values) => values.len(),
+    };
+    if length <= size || rayon::current_num_threads() == 1 {
+        let mut all = Vec::with_capacity(length);
+        let mut results = Vec::with_capacity(length.div_ceil(size));
+        for (index, from) in (0..length).step_by(size).enumerate() {
+            let to = length.min(from + size);
+            match start {
+                Start::Zeros(_) => all.resize(to, 0.0),
+                Start::Copy(values) => all.extend_from_slice(&values[from..to]),
+            }
+            results.push(work(index, &mut all[from..]));
+        }
+        return (all, results);
     }
-    let pieces = output.par_chunks_mut(size).enumerate();
-    pieces.map(|(index, piece)| work(index, piece)).collect()
+    let mut all = vec![0.0; length];
+    let pieces = all.par_chunks_mut(size).enumerate();
+    let results = pieces.map(|(index, piece)| {
+        if let Start::Copy(values) = start {
+            piece.copy_from_slice(&values[index * size..][..piece.len()]);
+        }
+        work(index, piece)
+    });
+    let results = results.collect();
+    (all, results)
 }
 
 /// Adds up vectors of equal length, in their order; `len` zeros if there are none.

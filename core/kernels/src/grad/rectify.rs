@@ -2,7 +2,7 @@
 
 use pulp::Arch;
 
-use super::pieces;
+use super::pieces::{self, Start};
 
 /// A rectifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,11 +14,27 @@ pub enum Rectifier {
 }
 
 impl Rectifier {
+    /// Returns the least and the largest value of the function.
+    pub(super) fn bounds(self) -> [f32; 2] {
+        match self {
+            Self::Relu => [0.0, f32::INFINITY],
+            Self::Relu6 => [0.0, 6.0],
+        }
+    }
+
+    /// Returns the least and the largest input whose gradient is 1.
+    pub(super) fn passing(self) -> [f32; 2] {
+        match self {
+            // The least number above 0.
+            Self::Relu => [f32::from_bits(1), f32::INFINITY],
+            Self::Relu6 => [0.0, 6.0],
+        }
+    }
+
     /// Computes the function of every value.
     #[must_use]
     pub fn forward(self, x: &[f32]) -> Vec<f32> {
-        let mut output = x.to_vec();
-        pieces::for_each(&mut output, pieces::MIN_VALUES, |_, values| {
+        let (output, _) = pieces::compute(Start::Copy(x), pieces::MIN_VALUES, |_, values| {
             Arch::new().dispatch(
                 #[inline(always)]
                 || match self {
@@ -36,9 +52,8 @@ impl Rectifier {
     /// `x [n]`, `grad [n] -> [n]`
     #[must_use]
     pub fn backward(self, x: &[f32], grad: &[f32]) -> Vec<f32> {
-        let mut output = grad.to_vec();
         let size = pieces::MIN_VALUES;
-        pieces::for_each(&mut output, size, |index, values| {
+        let (output, _) = pieces::compute(Start::Copy(grad), size, |index, values| {
             let x = &x[index * size..];
             Arch::new().dispatch(
                 #[inline(always)]

@@ -2,7 +2,7 @@
 
 use pulp::Arch;
 
-use super::pieces;
+use super::pieces::{self, Start};
 
 /// Computes `x + gain branch`.
 ///
@@ -10,9 +10,8 @@ use super::pieces;
 /// `x [n]`, `branch [n] -> [n]`
 #[must_use]
 pub fn forward(x: &[f32], branch: &[f32], gain: f32) -> Vec<f32> {
-    let mut output = x.to_vec();
     let size = pieces::MIN_VALUES;
-    pieces::for_each(&mut output, size, |index, values| {
+    let (output, _) = pieces::compute(Start::Copy(x), size, |index, values| {
         let branch = &branch[index * size..];
         Arch::new().dispatch(
             #[inline(always)]
@@ -29,9 +28,8 @@ pub fn forward(x: &[f32], branch: &[f32], gain: f32) -> Vec<f32> {
 /// Computes the gradients of the branch, `[n]`, and of the gain from that of the output.
 #[must_use]
 pub fn backward(branch: &[f32], gain: f32, grad: &[f32]) -> (Vec<f32>, f32) {
-    let mut output = grad.to_vec();
     let size = pieces::MIN_VALUES;
-    let sums = pieces::map(&mut output, size, |index, values| {
+    let (output, sums) = pieces::compute(Start::Copy(grad), size, |index, values| {
         let branch = &branch[index * size..];
         let mut sums = [0.0_f32; 16];
         Arch::new().dispatch(

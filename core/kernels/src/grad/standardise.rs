@@ -2,7 +2,7 @@
 
 use pulp::Arch;
 
-use super::pieces;
+use super::pieces::{self, Start};
 
 /// Sizes of the kernels.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,9 +28,9 @@ impl Standardise {
     /// `weight [n, width]`, `gain [n] -> [n, width]`
     #[must_use]
     pub fn forward(self, weight: &[f32], gain: &[f32]) -> Vec<f32> {
-        let mut output = weight.to_vec();
         let group = pieces::rows_of_a_piece(self.width);
-        pieces::for_each(&mut output, group * self.width, |index, kernels| {
+        let (start, size) = (Start::Copy(weight), group * self.width);
+        let (output, _) = pieces::compute(start, size, |index, kernels| {
             Arch::new().dispatch(
                 #[inline(always)]
                 || {
@@ -49,9 +49,9 @@ impl Standardise {
     /// Computes the gradients from that of the output, `grad [n, width]`.
     #[must_use]
     pub fn backward(self, weight: &[f32], gain: &[f32], grad: &[f32]) -> Grads {
-        let mut output = weight.to_vec();
         let group = pieces::rows_of_a_piece(self.width);
-        let gains = pieces::map(&mut output, group * self.width, |index, kernels| {
+        let (start, size) = (Start::Copy(weight), group * self.width);
+        let (output, gains) = pieces::compute(start, size, |index, kernels| {
             let mut found = Vec::with_capacity(group);
             Arch::new().dispatch(
                 #[inline(always)]

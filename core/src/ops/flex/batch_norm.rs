@@ -5,25 +5,16 @@ use burn::tensor::Tensor;
 use super::array::{Array, View, wanted_of};
 use super::node::{Operation, apply, packed};
 use crate::ops::types::Normed;
-use espalier_kernels::grad::batch_norm::{Sizes, Statistics};
+use espalier_kernels::grad::batch_norm::{Norm, Sizes};
+use espalier_kernels::grad::rectify::Rectifier;
 
 /// The statistics were computed from the same input before.
-#[derive(Clone, Debug)]
-struct Norm {
-    sizes: Sizes,
-    statistics: Statistics,
-    eps: f32,
-}
-
 impl Operation<3> for Norm {
     const IS_CHEAP: bool = false;
 
     fn forward(&self, [x, gamma, beta]: [View<'_>; 3]) -> Array {
         let line = [gamma.values, beta.values];
-        let output = self
-            .sizes
-            .forward(x.values, line, &self.statistics, self.eps);
-        Array::new(output, x.shape)
+        Array::new(Norm::forward(self, x.values, line), x.shape)
     }
 
     fn backward(
@@ -32,17 +23,20 @@ impl Operation<3> for Norm {
         grad: View<'_>,
         wanted: [bool; 3],
     ) -> [Option<Array>; 3] {
-        let (statistics, eps) = (&self.statistics, self.eps);
-        let grads = self
-            .sizes
-            .backward(x.values, gamma.values, statistics, eps, grad.values);
+        let line = [gamma.values, beta.values];
+        let grads = Norm::backward(self, x.values, line, grad.values);
         let shapes = [x.shape, gamma.shape, beta.shape];
         wanted_of([grads.x, grads.gamma, grads.beta], shapes, wanted)
     }
 }
 
 /// See [`batch_norm`](crate::ops::batch_norm).
-pub fn batch_norm(x: &Tensor<4>, [gamma, beta]: [&Tensor<1>; 2], eps: f64) -> Option<Normed> {
+pub fn batch_norm(
+    x: &Tensor<4>,
+    [gamma, beta]: [&Tensor<1>; 2],
+    eps: f64,
+    then_relu6: bool,
+) -> Option<Normed> {
     let [_, channels, rows, columns] = x.dims();
     if gamma.dims() != [channels] || beta.dims() != [channels] {
         return None;
@@ -56,6 +50,7 @@ pub fn batch_norm(x: &Tensor<4>, [gamma, beta]: [&Tensor<1>; 2], eps: f64) -> Op
         sizes,
         statistics: statistics.clone(),
         eps: eps as f32,
+        rectifier: then_relu6.then_some(Rectifier::Relu6),
     };
     let inputs = [
         x.clone().into_dispatch(),

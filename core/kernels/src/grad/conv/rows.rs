@@ -1,0 +1,94 @@
+//! Images as rows: one row of channels for each position.
+
+/// Positions and channels that are copied at once, so that both sides stay in the cache.
+const TILE: usize = 16;
+
+/// Rows of channels.
+#[derive(Default)]
+pub(super) struct Rows {
+    pub(super) values: Vec<f32>,
+    /// Distance of two rows, at least the number of channels; the rest of a row is 0.
+    pub(super) stride: usize,
+}
+
+impl Rows {
+    /// Returns rows of zeros.
+    pub(super) fn zeros(rows: usize, stride: usize) -> Self {
+        Self {
+            values: vec![0.0; rows * stride],
+            stride,
+        }
+    }
+
+    /// Returns rows that all begin with the same values.
+    pub(super) fn filled(rows: usize, stride: usize, values: Option<&[f32]>) -> Self {
+        let mut all = Self::zeros(rows, stride);
+        if let Some(values) = values {
+            for row in all.values.chunks_exact_mut(stride.max(1)) {
+                row[..values.len()].copy_from_slice(values);
+            }
+        }
+        all
+    }
+
+    /// Returns the rows of images `[images, channels, positions]`.
+    pub(super) fn of_images(
+        images: &[f32],
+        [channels, positions]: [usize; 2],
+        stride: usize,
+    ) -> Self {
+        let image = (channels * positions).max(1);
+        let mut rows = Self::zeros(images.len() / image * positions, stride);
+        let targets = rows.values.chunks_exact_mut((positions * stride).max(1));
+        for (image, target) in images.chunks_exact(image).zip(targets) {
+            transpose(image, positions, target, stride, [channels, positions]);
+        }
+        rows
+    }
+
+    /// Writes the rows as images `[images, channels, positions]`.
+    pub(super) fn put_images(&self, images: &mut [f32], [channels, positions]: [usize; 2]) {
+        let targets = images.chunks_exact_mut((channels * positions).max(1));
+        let sources = self.values.chunks_exact((positions * self.stride).max(1));
+        for (image, source) in targets.zip(sources) {
+            transpose(source, self.stride, image, positions, [positions, channels]);
+        }
+    }
+}
+
+/// Copies `source [rows, columns]`, whose rows are `stride` apart, to `target [columns, rows]`.
+fn transpose(
+    source: &[f32],
+    stride: usize,
+    target: &mut [f32],
+    target_stride: usize,
+    [rows, columns]: [usize; 2],
+) {
+    for column in (0..columns).step_by(TILE) {
+        let width = TILE.min(columns - column);
+        for row in (0..rows).step_by(TILE) {
+            let height = TILE.min(rows - row);
+            if width == TILE && height == TILE {
+                // Of known sizes: no check in the loops.
+                let from = row * stride + column;
+                let tile: [&[f32]; TILE] =
+                    std::array::from_fn(|i| &source[from + i * stride..][..TILE]);
+                for i in 0..TILE {
+                    let at = (column + i) * target_stride + row;
+                    let values = tile.map(|values| values[i]);
+                    target[at..at + TILE].copy_from_slice(&values);
+                }
+                continue;
+            }
+            for i in 0..width {
+                let at = (column + i) * target_stride + row;
+                let target = &mut target[at..at + height];
+                let from = row * stride + column + i;
+                let values = source[from..].iter().step_by(stride);
+                for (value, x) in target.iter_mut().zip(values) {
+                    *value = *x;
+                }
+            }
+        }
+    }
+}
