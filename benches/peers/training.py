@@ -29,12 +29,13 @@ def texts(generator, rows, length, vocabulary):
 class Training:
     """A model, its optimiser and a batch; eager PyTorch with fused attention and fused AdamW."""
 
-    def __init__(self, config, batch, channels_last):
+    def __init__(self, config, batch, channels_last, device="cpu"):
         torch.manual_seed(0)
+        self.device = torch.device(device)
         self.generator = torch.Generator().manual_seed(0)
         self.batch = batch
         self.format = torch.channels_last if channels_last else torch.contiguous_format
-        self.model = Model(config).to(memory_format=self.format)
+        self.model = Model(config).to(self.device, memory_format=self.format)
         self.parameters = [p for p in self.model.parameters() if p.requires_grad]
         scalars = self.model.scalars()
         decayed = [p for p in self.parameters if all(p is not s for s in scalars)]
@@ -46,10 +47,10 @@ class Training:
             groups, lr=5e-4, betas=(0.9, 0.98), eps=1e-8, fused=True
         )
         side, vocabulary = config["vision"]["image_size"], config["text"]["vocab_size"]
-        self.images = pictures(self.generator, batch, side)
-        self.boxes = pictures(self.generator, batch, side)
-        self.captions = texts(self.generator, batch, CAPTION_TOKENS, vocabulary)
-        self.phrases = texts(self.generator, batch, PHRASE_TOKENS, vocabulary)
+        self.images = pictures(self.generator, batch, side).to(self.device)
+        self.boxes = pictures(self.generator, batch, side).to(self.device)
+        self.captions = texts(self.generator, batch, CAPTION_TOKENS, vocabulary).to(self.device)
+        self.phrases = texts(self.generator, batch, PHRASE_TOKENS, vocabulary).to(self.device)
 
     def step(self):
         model = self.model

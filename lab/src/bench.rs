@@ -24,7 +24,9 @@ use xtask::document;
 
 pub use self::measure::Options;
 use self::measure::{DOCUMENT, Work, load_average};
+pub(crate) use self::program::Program;
 use self::programs::Programs;
+pub(crate) use self::rounds::{Comparison, table};
 
 /// Measures, prints the figures and, with `--write`, stores them in the document.
 ///

@@ -10,6 +10,7 @@ pub mod bench;
 mod browser_test;
 mod chance;
 pub mod fuzz;
+pub mod gpu;
 pub mod mutants;
 pub mod page_cost;
 pub mod scale;

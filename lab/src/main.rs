@@ -7,7 +7,7 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 #[cfg(unix)]
 use espalier_lab::torture;
-use espalier_lab::{agree, bench, fuzz, mutants, page_cost, scale, siege, study};
+use espalier_lab::{agree, bench, fuzz, gpu, mutants, page_cost, scale, siege, study};
 use xtask::paths;
 
 /// Measurements and campaigns of Espalier.
@@ -43,6 +43,8 @@ enum Command {
     Scale(scale::Options),
     /// Compare training and inference on the CPU with PyTorch
     Bench(bench::Options),
+    /// Compare training on a GPU with PyTorch, on this machine or on one that ssh reaches
+    Gpu(gpu::Options),
     /// Train methods from the same start and compare them over several seeds
     Study(Box<study::Options>),
 }
@@ -69,6 +71,7 @@ fn run(root: &Path, command: Command) -> Result<ExitCode> {
         Command::PageCost { bundle } => page_cost::run(root, &bundle)?,
         Command::Scale(options) => scale::run(&options)?,
         Command::Bench(options) => bench::run(root, &options)?,
+        Command::Gpu(options) => gpu::run(root, &options)?,
         Command::Study(options) => study::run(root, &options)?,
     }
     Ok(ExitCode::SUCCESS)

@@ -20,7 +20,7 @@ pub mod memory;
 pub mod photos;
 
 pub use espalier_checkpoints::{
-    averaged, classifier_file, device, import, layout, model_file, model_name,
+    averaged, classifier_file, device, first_weights, import, layout, model_file, model_name,
 };
 pub use espalier_data as data;
 pub use espalier_eval as eval;

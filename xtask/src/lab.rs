@@ -46,6 +46,10 @@ pub const COMMANDS: &[(&str, &str)] = &[
         "Compare training and inference on the CPU with PyTorch",
     ),
     (
+        "gpu",
+        "Compare training on a GPU with PyTorch, on this machine or on one that ssh reaches",
+    ),
+    (
         "study",
         "Train methods from the same start and compare them over several seeds",
     ),

@@ -89,6 +89,11 @@ pub fn run(root: &Path, options: &Options) -> Result<Totals> {
             "1 minute",
             &mut ignored(root, mpi, &["--test", "torture"], &[]),
         )?;
+        parts.run(
+            "training on the backend of GPUs",
+            "15 minutes",
+            &mut ignored(root, mpi, &["--test", "gpu"], &[]),
+        )?;
     }
     if options.all && !options.no_python {
         let totals = phases::run("the tests of the Python package", "4 minutes", || {

@@ -9,18 +9,18 @@ use xtask::process::shown;
 
 /// A running program. It is started once and then measures in every round, so that it loads its
 /// models only once.
-pub(super) struct Program {
+pub(crate) struct Program {
     name: String,
     child: Child,
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
     /// Name and version of what it measures.
-    pub(super) engine: String,
+    pub(crate) engine: String,
 }
 
 impl Program {
     /// Starts a program, whose first line names its engine.
-    pub(super) fn start(command: &mut Command) -> Result<Self> {
+    pub(crate) fn start(command: &mut Command) -> Result<Self> {
         let name = shown(command);
         eprintln!("$ {name}");
         let mut child = command
@@ -42,7 +42,7 @@ impl Program {
     }
 
     /// Sends a request and waits for the answer.
-    pub(super) fn ask(&mut self, request: &Value) -> Result<Value> {
+    pub(crate) fn ask(&mut self, request: &Value) -> Result<Value> {
         let input = self.input.as_mut().context("the program has ended")?;
         writeln!(input, "{request}")
             .and_then(|()| input.flush())

@@ -9,26 +9,26 @@ use super::measure::median;
 
 /// What one program measured in all rounds.
 #[derive(Clone, Debug)]
-pub(super) struct Figures {
+pub(crate) struct Figures {
     /// Name of the program.
-    pub(super) name: &'static str,
+    pub(crate) name: &'static str,
     /// Seconds per image, by round.
-    pub(super) seconds: Vec<f64>,
+    pub(crate) seconds: Vec<f64>,
     /// Seconds per image of the fastest repeat of all rounds.
-    pub(super) best: f64,
+    pub(crate) best: f64,
 }
 
 /// Some work and what each program needed for it; Espalier is the first program.
 #[derive(Clone, Debug)]
-pub(super) struct Comparison {
-    pub(super) work: String,
-    pub(super) programs: Vec<Figures>,
+pub(crate) struct Comparison {
+    pub(crate) work: String,
+    pub(crate) programs: Vec<Figures>,
 }
 
 impl Comparison {
     /// Measures the programs in turn. Each round begins with the next program, so that none always
     /// runs on the warmer machine. `measure` gets the name of a program.
-    pub(super) fn measure(
+    pub(crate) fn measure(
         work: String,
         names: &[&'static str],
         rounds: usize,
@@ -57,11 +57,21 @@ impl Comparison {
         }
         Ok(Self { work, programs })
     }
+
+    /// Returns the steps a second of each program, in words; a step computes `images`.
+    pub(crate) fn speeds(&self, images: usize) -> String {
+        let speed = |figures: &Figures| {
+            let steps = 1.0 / (median(&figures.seconds) * images as f64);
+            format!("{} {steps:.1} steps a second", figures.name)
+        };
+        let speeds: Vec<String> = self.programs.iter().map(speed).collect();
+        format!("{}: {}", self.work, speeds.join(", "))
+    }
 }
 
 /// Returns the comparisons as a Markdown table: a line for each peer. A ratio above 1 means that
 /// Espalier is faster.
-pub(super) fn table(comparisons: &[Comparison]) -> String {
+pub(crate) fn table(comparisons: &[Comparison]) -> String {
     let mut table = String::from(
         "| work | Espalier, ms an image | peer, ms an image | times as fast (rounds) | \
          fastest repeats |\n|---|--:|--:|--:|--:|\n",

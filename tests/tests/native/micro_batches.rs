@@ -80,7 +80,7 @@ fn step(
         seed: 0,
         ranks: Rc::new(Single),
     };
-    let (learner, report) = learner.step(batch, 0, 1e-3);
+    let (learner, report) = learner.step(batch, 0, 1e-3).unwrap();
     (learner.model, report)
 }
 

@@ -32,7 +32,7 @@ pub mod records;
 pub mod sampling;
 pub mod tools;
 
-pub use batches::batch::{Batch, Chains, ImageRows, Scenes};
+pub use batches::batch::{Batch, BatchContent, Chains, ImageRows, Scenes};
 pub use batches::batch_spec::BatchSpec;
 pub use batches::image_batch::{ImageBatch, Pixels};
 pub use benchmarks::hierarcaps_test::HierarcapsTest;

@@ -22,7 +22,9 @@ use std::io::{BufRead, stdin};
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
+use burn::tensor::Device;
 use clap::Parser;
+use espalier_trainer::device::Backend;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -43,6 +45,9 @@ struct Args {
     /// where not given.
     #[arg(long)]
     pieces: Option<usize>,
+    /// Backend of training steps; inference always runs on the CPU.
+    #[arg(long, value_enum, default_value = "flex")]
+    backend: Backend,
     /// Let the allocator give freed blocks back to the system, as it does by default.
     #[arg(long)]
     give_back: bool,
@@ -73,6 +78,13 @@ enum Request {
         batch: usize,
         seconds: f64,
     },
+    /// Trains for some steps and answers with their losses.
+    Losses {
+        #[serde(flatten)]
+        model: ModelName,
+        batch: usize,
+        steps: usize,
+    },
     /// Measures the parts of a training step.
     Sections {
         #[serde(flatten)]
@@ -96,6 +108,7 @@ struct Server {
     /// One model at a time: a step needs much memory.
     training: Option<Training>,
     pieces: usize,
+    device: Device,
 }
 
 impl Server {
@@ -115,6 +128,15 @@ impl Server {
                 batch,
                 seconds,
             } => self.training(&model, batch)?.measure(seconds),
+            Request::Losses {
+                model,
+                batch,
+                steps,
+            } => {
+                self.training(&model, batch)?;
+                let training = self.training.take().context("a model in training")?;
+                training.losses(steps)
+            }
             Request::Sections {
                 model,
                 batch,
@@ -144,7 +166,10 @@ impl Server {
         }
         match &mut self.training {
             Some(training) => Ok(training),
-            none => Ok(none.insert(Training::new(&self.models, model, batch, self.pieces)?)),
+            none => {
+                let on = (self.pieces, &self.device);
+                Ok(none.insert(Training::new(&self.models, model, batch, on)?))
+            }
         }
     }
 }
@@ -163,7 +188,12 @@ fn main() -> Result<()> {
         },
         inference: Inference::default(),
         training: None,
-        pieces: args.pieces.unwrap_or(args.threads),
+        // Only a CPU computes pieces at the same time.
+        pieces: match args.backend.resolve() {
+            Backend::Flex => args.pieces.unwrap_or(args.threads),
+            _ => 1,
+        },
+        device: args.backend.device()?,
     };
     let version = env!("CARGO_PKG_VERSION");
     println!("{}", json!({ "engine": format!("Espalier {version}") }));

@@ -2,13 +2,13 @@
 
 use std::time::Instant;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use burn::optim::GradientsParams;
 use burn::tensor::Tensor;
 use espalier_core::loss::{self, HycoclipPoints, HycoclipWeights};
 use espalier_core::model::{DualEncoder, Lift};
 use espalier_trainer::data::Batch;
-use espalier_trainer::fit::inputs::{ImageTensor, ImageView, StepInputs};
+use espalier_trainer::fit::inputs::{ImageTensor, ImageView, StepContent, StepInputs};
 use espalier_trainer::fit::optimise::{clip_norm, gradient_norm};
 use espalier_trainer::fit::step::Learner;
 use serde_json::{Value, json};
@@ -53,7 +53,7 @@ pub fn measure(training: Training, seconds: f64) -> Result<Value> {
             break;
         }
         parts.since = Instant::now();
-        learner = step(learner, &training.batch, training.samples, &mut parts);
+        learner = step(learner, &training.batch, training.samples, &mut parts)?;
     }
     let parts = parts.found.into_iter();
     let parts = parts
@@ -61,14 +61,14 @@ pub fn measure(training: Training, seconds: f64) -> Result<Value> {
     Ok(Value::Array(parts.collect()))
 }
 
-fn step(mut learner: Learner, batch: &Batch, samples: usize, parts: &mut Parts) -> Learner {
+fn step(mut learner: Learner, batch: &Batch, samples: usize, parts: &mut Parts) -> Result<Learner> {
     learner.model = learner.model.clamped();
     parts.end("clamp the scalars");
     let inputs = StepInputs::new(batch, ImageView::default(), &learner.root, &learner.device);
     parts.end("batch to tensors");
     let model = &learner.model;
-    let points = embed(model, &inputs, samples, parts);
-    let loss = total_loss(model, &points);
+    let points = embed(model, &inputs, samples, parts)?;
+    let loss = total_loss(model, &points)?;
     let _ = loss.clone().inner().into_scalar::<f32>();
     parts.end("loss, forward");
     let grads = loss.backward();
@@ -79,7 +79,7 @@ fn step(mut learner: Learner, batch: &Batch, samples: usize, parts: &mut Parts) 
     parts.end("gradient norm and clipping");
     learner.model = learner.optimizer.step(RATE, learner.model, grads);
     parts.end("AdamW");
-    learner
+    Ok(learner)
 }
 
 /// Returns the points of the images, crops and texts.
@@ -88,31 +88,35 @@ fn embed(
     inputs: &StepInputs,
     samples: usize,
     parts: &mut Parts,
-) -> HycoclipPoints<2> {
-    let both = match (inputs.images.clone(), inputs.box_images.clone()) {
-        (ImageTensor::Pixels(images), Some(ImageTensor::Pixels(boxes))) => {
-            Tensor::cat(vec![images.held, boxes.held], 0)
-        }
-        _ => unreachable!("the batch is one of images with boxes"),
+) -> Result<HycoclipPoints<2>> {
+    let (
+        ImageTensor::Pixels(images),
+        StepContent::Boxed {
+            images: ImageTensor::Pixels(boxes),
+            phrases,
+        },
+    ) = (&inputs.images, &inputs.content)
+    else {
+        bail!("expected a batch of images with boxes, found {inputs:?}")
     };
+    let both = Tensor::cat(vec![images.held.clone(), boxes.held.clone()], 0);
     let images = model.embed_image(both);
     parts.end("image encoder, forward");
     let text = model.embed_text(&inputs.captions);
-    let phrases = inputs.phrases.as_ref();
-    let box_text = phrases.map_or_else(|| text.clone(), |p| model.embed_text(p));
+    let box_text = model.embed_text(phrases);
     parts.end("text encoder, forward");
-    HycoclipPoints {
+    Ok(HycoclipPoints {
         image: images.clone().narrow(0, 0, samples),
         text,
         box_image: images.narrow(0, samples, samples),
         box_text,
-    }
+    })
 }
 
-fn total_loss(model: &DualEncoder, points: &HycoclipPoints<2>) -> Tensor<1> {
+fn total_loss(model: &DualEncoder, points: &HycoclipPoints<2>) -> Result<Tensor<1>> {
     let Lift::Lorentz(lift) = &model.lift else {
-        unreachable!("every model here has this lift")
+        bail!("expected a model with a Lorentz space, found another space")
     };
     let weights = HycoclipWeights::default();
-    loss::hycoclip(points, lift.curv.row(), model.logit_scale.value(), weights).total
+    Ok(loss::hycoclip(points, lift.curv.row(), model.logit_scale.value(), weights).total)
 }

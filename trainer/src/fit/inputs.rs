@@ -9,7 +9,7 @@ use espalier_core::model::Tokens;
 use espalier_data::batches::anchors::Anchors;
 use espalier_data::batches::distill::DistillBatch;
 use espalier_data::batches::text_batch::NounBatch;
-use espalier_data::{Batch, ImageBatch, Pixels, Scenes};
+use espalier_data::{Batch, BatchContent, Chains, ImageBatch, Pixels, Scenes};
 use espalier_eval::tensors::{feature_tensor, image_tensor};
 
 use super::rows::Rows;
@@ -34,23 +34,36 @@ impl ImageTensor {
     }
 }
 
+/// What a step has beside images and captions; on the device, what
+/// [`BatchContent`] is on the host.
+#[derive(Clone, Debug)]
+pub enum StepContent {
+    /// Nothing else.
+    Pairs,
+    /// One crop of each image and its phrase.
+    Boxed {
+        /// The crops, or their features, as many as images.
+        images: ImageTensor,
+        /// The phrases.
+        phrases: Tokens,
+    },
+    /// Texts from general to specific.
+    Chains(ChainInputs),
+    /// Boxes and the wholes that they are parts of.
+    Scenes(SceneInputs),
+}
+
 /// Tensors of one training step.
 #[derive(Clone, Debug)]
 pub struct StepInputs {
     /// Images or their features, `b` of them; `b` is 0 where the dataset has none.
     pub images: ImageTensor,
-    /// The same number of box crops, or their features.
-    pub box_images: Option<ImageTensor>,
     /// Which samples show the same image.
     pub same_images: Groups,
     /// Captions.
     pub captions: Tokens,
-    /// Phrases of the boxes.
-    pub phrases: Option<Tokens>,
-    /// Texts from general to specific.
-    pub chains: Option<ChainInputs>,
-    /// Boxes of scenes and the wholes that they are parts of.
-    pub scenes: Option<SceneInputs>,
+    /// What the method needs beside images and captions.
+    pub content: StepContent,
     /// Texts of all labels, and which labels the images show.
     pub labels: Option<LabelInputs>,
     /// General texts, then as many that are more specific.
@@ -183,6 +196,23 @@ pub struct ChainInputs {
     pub has_images: bool,
 }
 
+fn chain_inputs(
+    chains: &Chains,
+    root: &TokenBatch,
+    has_images: bool,
+    device: &Device,
+) -> ChainInputs {
+    let (texts, rows) = chains.texts.followed_by(root).distinct();
+    let rows: Vec<i32> = rows.into_iter().map(|row| row as i32).collect();
+    let shape = [rows.len()];
+    ChainInputs {
+        tiers: chains.tiers,
+        texts: Tokens::new(&texts, device),
+        rows: Tensor::from_data(TensorData::new(rows, shape), device),
+        has_images,
+    }
+}
+
 /// Boxes and their relations on the device.
 #[derive(Clone, Debug)]
 pub struct SceneInputs {
@@ -236,27 +266,23 @@ impl StepInputs {
         let of_samples = |batch_images| images(batch_images, batch.image_rows.first, count);
         Self {
             images: of_samples(&batch.images),
-            box_images: batch.box_images.as_ref().map(of_samples),
             same_images: batch
                 .same_images()
                 .map_or_else(Groups::default, |groups| Groups::new(&groups)),
             captions: Tokens::new(&batch.captions, device),
-            phrases: batch.phrases.as_ref().map(|p| Tokens::new(p, device)),
-            chains: batch.chains.as_ref().map(|chains| {
-                let (texts, rows) = chains.texts.followed_by(root).distinct();
-                let rows: Vec<i32> = rows.into_iter().map(|row| row as i32).collect();
-                let shape = [rows.len()];
-                ChainInputs {
-                    tiers: chains.tiers,
-                    texts: Tokens::new(&texts, device),
-                    rows: Tensor::from_data(TensorData::new(rows, shape), device),
-                    has_images: count > 0,
+            content: match &batch.content {
+                BatchContent::Pairs => StepContent::Pairs,
+                BatchContent::Boxed { images, phrases } => StepContent::Boxed {
+                    images: of_samples(images),
+                    phrases: Tokens::new(phrases, device),
+                },
+                BatchContent::Chains(chains) => {
+                    StepContent::Chains(chain_inputs(chains, root, count > 0, device))
                 }
-            }),
-            scenes: batch
-                .scenes
-                .as_ref()
-                .map(|scenes| scene_inputs(scenes, count, device)),
+                BatchContent::Scenes(scenes) => {
+                    StepContent::Scenes(scene_inputs(scenes, count, device))
+                }
+            },
             labels: batch.labels.as_ref().map(|labels| {
                 let texts = Tokens::new(&labels.texts, device);
                 let shape = [count, texts.rows()];

@@ -217,7 +217,7 @@ impl Run {
             texts.apply(&mut batch, step)?;
             // The first step includes allocations and, on a GPU, the compilation of kernels.
             let started = Instant::now();
-            (learner, report) = learner.step(&batch, step, 0.0);
+            (learner, report) = learner.step(&batch, step, 0.0)?;
             seconds = started.elapsed().as_secs_f64();
         }
         Ok((report, seconds, records, total))

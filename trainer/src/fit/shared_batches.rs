@@ -91,9 +91,7 @@ fn check_sum(batch: &Batch) -> u32 {
         sum = crc32c::crc32c_append(sum, key.as_bytes());
         sum = crc32c::crc32c_append(sum, &[0]);
     }
-    let texts = [Some(&batch.captions), batch.phrases.as_ref()];
-    let chains = batch.chains.as_ref().map(|chains| &chains.texts);
-    for tokens in texts.into_iter().chain([chains]).flatten() {
+    for tokens in std::iter::once(&batch.captions).chain(batch.content.texts()) {
         for id in &tokens.ids {
             sum = crc32c::crc32c_append(sum, &id.to_le_bytes());
         }

@@ -109,7 +109,10 @@ impl Learner {
     ///
     /// When a value is not finite, the model stays unchanged, so that the last good weights can be
     /// saved; see [`StepReport::not_finite`].
-    pub fn step(mut self, batch: &Batch, step: u64, lr: f64) -> (Self, StepReport) {
+    ///
+    /// # Errors
+    /// If the batch has not what the method needs.
+    pub fn step(mut self, batch: &Batch, step: u64, lr: f64) -> anyhow::Result<(Self, StepReport)> {
         self.model = self.model.clamped();
         let ramp = if step < self.entail_ramp {
             step as f64 / self.entail_ramp as f64
@@ -123,7 +126,7 @@ impl Learner {
             patches: self.patches_at(step),
             halved: step < self.half_steps,
         };
-        let (total, mut values) = self.loss(batch, view, &encoders, ramp);
+        let (total, mut values) = self.loss(batch, view, &encoders, ramp)?;
         let grads = encoders.gradient(total.backward());
         let norm = gradient_norm(&self.model, &grads);
         values.push(("grad_norm".to_owned(), norm));
@@ -138,13 +141,15 @@ impl Learner {
         } else {
             self.model.image.visual.discard_statistics();
         }
-        (self, report)
+        Ok((self, report))
     }
 
     /// Computes the loss on a batch with all patches and the full weight of the entailment term,
     /// without training.
-    #[must_use]
-    pub fn evaluate(&self, batch: &Batch) -> StepReport {
+    ///
+    /// # Errors
+    /// If the batch has not what the method needs.
+    pub fn evaluate(&self, batch: &Batch) -> anyhow::Result<StepReport> {
         // With several accumulation steps no graph is kept.
         let micro_batching = MicroBatching {
             passes: self.micro_batching.passes.max(2),
@@ -153,9 +158,9 @@ impl Learner {
         let ranks = &*self.ranks;
         let encoders = StepEncoders::new(&self.model, self.trainable, micro_batching, ranks)
             .with_text_layers(self.texts.layers.as_ref());
-        let (_, mut values) = self.loss(batch, ImageView::default(), &encoders, 1.0);
+        let (_, mut values) = self.loss(batch, ImageView::default(), &encoders, 1.0)?;
         values_of_root(ranks, &mut values);
-        StepReport { values }
+        Ok(StepReport { values })
     }
 
     /// Returns the ranks whose weights are not those of most ranks.
@@ -174,7 +179,7 @@ impl Learner {
         view: ImageView,
         encoders: &StepEncoders<'_>,
         entail_ramp: f64,
-    ) -> (Tensor<1>, Vec<(String, f64)>) {
+    ) -> anyhow::Result<(Tensor<1>, Vec<(String, f64)>)> {
         let inputs = StepInputs::new(batch, view, &self.root, &self.device);
         let loss = self.method.loss(&StepContext {
             model: &self.model,
@@ -184,7 +189,7 @@ impl Learner {
             loss_config: &self.loss_config,
             contrast_rows: self.contrast_rows,
             entail_ramp,
-        });
+        })?;
         let loss = match &self.texts.teacher {
             Some(teacher) => teacher.with_targets(loss, encoders.encoded_texts()),
             None => loss,
@@ -192,7 +197,7 @@ impl Learner {
         let mut values = vec![("loss".to_owned(), scalar(loss.total.clone().inner()))];
         let terms = loss.named.into_iter();
         values.extend(terms.map(|(name, t)| (name.to_owned(), scalar(t))));
-        (loss.total, values)
+        Ok((loss.total, values))
     }
 
     /// Returns the learned scalars by name.

@@ -67,8 +67,7 @@ impl Teacher {
     /// Computes the logits of a batch and of the features sampled for its step.
     pub(super) fn outputs(&self, batch: &Batch, step: u64) -> anyhow::Result<TeacherOutputs> {
         let mut logits = Vec::new();
-        for images in [Some(&batch.images), batch.box_images.as_ref()] {
-            let Some(images) = images else { continue };
+        for images in std::iter::once(&batch.images).chain(batch.content.box_images()) {
             let features = images.features();
             let features = features
                 .context("loss.distill: expected cached features in the batch, found none")?;

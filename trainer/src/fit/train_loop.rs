@@ -61,7 +61,7 @@ impl TrainLoop<'_> {
             self.texts.apply(&mut batch, self.state.step)?;
             let schedule = optim.schedule;
             let lr = optim.lr * schedule.multiplier(self.state.step, optim.warmup, self.total);
-            let (learner, outcome) = self.learner.step(&batch, self.state.step, lr);
+            let (learner, outcome) = self.learner.step(&batch, self.state.step, lr)?;
             self.learner = learner;
             self.check_finite(&outcome, &batch)?;
             self.state.step += 1;

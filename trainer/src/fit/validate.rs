@@ -62,7 +62,7 @@ impl Validation {
         let mut sums: Vec<(String, f64)> = Vec::new();
         for _ in 0..self.batches {
             let batch = next_batch(&mut stream, &*learner.ranks).context("--val-data")?;
-            let values = learner.evaluate(&batch).values;
+            let values = learner.evaluate(&batch)?.values;
             if sums.is_empty() {
                 sums = values
                     .into_iter()

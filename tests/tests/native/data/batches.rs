@@ -21,9 +21,8 @@ fn mixed(dir: &Path) -> Arc<dyn Dataset> {
 fn same(a: &Batch, b: &Batch) {
     assert_eq!(a.keys, b.keys);
     assert_eq!(a.images, b.images);
-    assert_eq!(a.box_images, b.box_images);
     assert_eq!(a.captions, b.captions);
-    assert_eq!(a.phrases, b.phrases);
+    assert_eq!(a.content, b.content);
     assert_eq!(a.synsets, b.synsets);
     assert_eq!(a.position_after, b.position_after);
 }
@@ -122,10 +121,8 @@ fn a_box_and_its_phrase_belong_together() {
     let blue = tokenizer.encode("blue half", 32);
     let mut seen = BTreeSet::new();
     for batch in &batches {
-        let (crops, phrases) = (
-            batch.box_images.as_ref().unwrap().pixels().unwrap(),
-            batch.phrases.as_ref().unwrap(),
-        );
+        let crops = batch.content.box_images().unwrap().pixels().unwrap();
+        let phrases = batch.content.texts().unwrap();
         let plane = crops.size * crops.size;
         for i in 0..crops.count {
             let red = crops.bytes[i * 3 * plane..][..plane]
@@ -158,7 +155,7 @@ fn image_and_crop_are_augmented_apart_and_anew_in_each_epoch() {
     write_parquet(&path, &rows, 4);
     let data: Arc<dyn Dataset> = Arc::new(open(&[&path]).unwrap());
     let batches = take(stream(Arc::clone(&data), spec(4), Position::default()), 2);
-    assert_ne!(Some(&batches[0].images), batches[0].box_images.as_ref());
+    assert_ne!(Some(&batches[0].images), batches[0].content.box_images());
     let of_key = |batch: &Batch, key: &str| {
         let i = batch.keys.iter().position(|k| k == key).unwrap();
         batch.images.pixels().unwrap().bytes[i * 3 * 256..][..3 * 256].to_vec()
@@ -169,5 +166,5 @@ fn image_and_crop_are_augmented_apart_and_anew_in_each_epoch() {
         ..spec(4)
     };
     let batches = take(stream(data, plain, Position::default()), 1);
-    assert_eq!(Some(&batches[0].images), batches[0].box_images.as_ref());
+    assert_eq!(Some(&batches[0].images), batches[0].content.box_images());
 }

@@ -53,18 +53,22 @@ fn are_shares_of(batches: &[Batch], whole: &Batch) {
     for batch in batches {
         assert_eq!(batch.keys, whole.keys);
         assert_eq!(batch.captions, whole.captions);
-        assert_eq!(batch.phrases, whole.phrases);
+        assert_eq!(batch.content.texts(), whole.content.texts());
         assert_eq!(batch.synsets, whole.synsets);
         assert_eq!(batch.position_after, whole.position_after);
         assert_eq!(batch.skipped, whole.skipped);
         assert_eq!(batch.image_rows.total, whole.keys.len());
         assert_eq!(batch.image_rows.first, images.len() / (3 * 16 * 16));
         images.extend_from_slice(&batch.images.pixels().unwrap().bytes);
-        let crops = batch.box_images.iter();
-        boxes.extend(crops.flat_map(|b| b.pixels().unwrap().bytes.clone()));
+        let crops = batch.content.box_images();
+        boxes.extend(
+            crops
+                .into_iter()
+                .flat_map(|b| b.pixels().unwrap().bytes.clone()),
+        );
     }
     assert!(images == whole.images.pixels().unwrap().bytes);
-    let crops = whole.box_images.as_ref();
+    let crops = whole.content.box_images();
     assert!(boxes == crops.map_or(&[][..], |b| &b.pixels().unwrap().bytes));
 }
 

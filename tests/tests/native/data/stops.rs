@@ -5,7 +5,9 @@ use std::sync::Arc;
 use espalier_trainer::config::Needs;
 use espalier_trainer::data::records::fault;
 use espalier_trainer::data::records::source::{Dataset, Records, Unit};
-use espalier_trainer::data::{BatchSpec, BatchStream, DataError, Position, Synthetic};
+use espalier_trainer::data::{
+    BatchContent, BatchSpec, BatchStream, DataError, Position, Synthetic,
+};
 
 use crate::data::shards::{rows, write_parquet};
 use crate::data::support::{open, spec, stream, take, tokenizer};
@@ -27,7 +29,7 @@ fn a_method_without_boxes_gets_none_and_uses_every_record() {
         ..spec(8)
     };
     let batch = &take(stream(Arc::clone(&data), plain, Position::default()), 1)[0];
-    assert!(batch.box_images.is_none() && batch.phrases.is_none());
+    assert_eq!(batch.content, BatchContent::Pairs);
     assert_eq!((batch.keys.len(), batch.skipped.no_usable_box), (8, 0));
 
     let batch = &take(stream(data, spec(4), Position::default()), 1)[0];

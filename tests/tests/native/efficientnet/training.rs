@@ -153,7 +153,9 @@ fn step_on(
         seed: 0,
         ranks,
     };
-    let (learner, report) = learner.step(&stream.next().unwrap().unwrap(), 0, 1e-3);
+    let (learner, report) = learner
+        .step(&stream.next().unwrap().unwrap(), 0, 1e-3)
+        .unwrap();
     assert!(report.not_finite().is_empty(), "{report:?}");
     learner.model
 }

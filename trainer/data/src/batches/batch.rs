@@ -14,7 +14,7 @@ use crate::records::lanes::Positions;
 /// The texts of a batch of chains.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chains {
-    /// Number of texts per chain.
+    /// Number of texts per chain; 0 where there is no chain.
     pub tiers: usize,
     /// Tokens of the positives, `b * tiers` rows, chain by chain; then those of the negatives in
     /// the same order.
@@ -42,6 +42,46 @@ pub struct ImageRows {
     pub total: usize,
 }
 
+/// What the samples of a batch hold beside images and captions; one variant for each of
+/// [`Needs`](crate::Needs).
+#[derive(Clone, Debug, PartialEq)]
+pub enum BatchContent {
+    /// Nothing else.
+    Pairs,
+    /// One crop of each image, and its phrase.
+    Boxed {
+        /// The crops, like [`Batch::images`].
+        images: ImageBatch,
+        /// Tokens of the phrases.
+        phrases: TokenBatch,
+    },
+    /// Texts from general to specific.
+    Chains(Chains),
+    /// Boxes and the wholes that they are parts of.
+    Scenes(Scenes),
+}
+
+impl BatchContent {
+    /// Returns the crops, if the samples have some.
+    #[must_use]
+    pub fn box_images(&self) -> Option<&ImageBatch> {
+        match self {
+            Self::Boxed { images, .. } => Some(images),
+            _ => None,
+        }
+    }
+
+    /// Returns the tokens of the texts: those of phrases or chains.
+    #[must_use]
+    pub fn texts(&self) -> Option<&TokenBatch> {
+        match self {
+            Self::Boxed { phrases, .. } => Some(phrases),
+            Self::Chains(chains) => Some(&chains.texts),
+            Self::Pairs | Self::Scenes(_) => None,
+        }
+    }
+}
+
 /// The samples of one training step.
 #[derive(Clone, Debug)]
 pub struct Batch {
@@ -50,16 +90,10 @@ pub struct Batch {
     pub images: ImageBatch,
     /// Rows of the images that are here.
     pub image_rows: ImageRows,
-    /// One crop of each image, like `images`; `None` if the method needs no boxes.
-    pub box_images: Option<ImageBatch>,
     /// Tokens of the captions, padded to the longest of the batch.
     pub captions: TokenBatch,
-    /// Tokens of the phrases of the crops; `None` if the method needs no boxes.
-    pub phrases: Option<TokenBatch>,
-    /// Texts from general to specific, if the method needs them.
-    pub chains: Option<Chains>,
-    /// Boxes and the wholes that they are parts of, if the method needs them.
-    pub scenes: Option<Scenes>,
+    /// What the method needs beside images and captions.
+    pub content: BatchContent,
     /// Texts of labels and the target distributions of the images, where the loss needs them; drawn
     /// for the step, not with the records.
     pub labels: Option<LabelBatch>,

@@ -5,7 +5,7 @@
 use espalier_core::input::TokenBatch;
 use serde::{Deserialize, Serialize};
 
-use crate::batches::batch::{Batch, Chains, ImageRows};
+use crate::batches::batch::{Batch, BatchContent, Chains, ImageRows};
 use crate::batches::batch_spec::BatchSpec;
 use crate::batches::image_batch::{ImageBatch, Pixels};
 use crate::records::fault::BrokenCounts;
@@ -25,9 +25,7 @@ pub struct LaneBatch {
 pub struct Outline {
     images: usize,
     captions: TokenBatch,
-    phrases: Option<TokenBatch>,
-    /// Texts of a chain, and the tokens of all.
-    chains: Option<(usize, TokenBatch)>,
+    content: OutlineContent,
     shards: Vec<u32>,
     keys: Vec<String>,
     synsets: Vec<Option<String>>,
@@ -35,16 +33,30 @@ pub struct Outline {
     skipped: BrokenCounts,
 }
 
+/// The texts beside the captions.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+enum OutlineContent {
+    Pairs,
+    Boxed(TokenBatch),
+    /// Texts of a chain, and the tokens of all.
+    Chains(usize, TokenBatch),
+}
+
 impl Outline {
     /// Returns the outline of the rows of a lane.
     #[must_use]
     pub fn of(batch: &Batch) -> Self {
-        let chains = batch.chains.as_ref();
         Self {
             images: batch.image_rows.total,
             captions: batch.captions.clone(),
-            phrases: batch.phrases.clone(),
-            chains: chains.map(|chains| (chains.tiers, chains.texts.clone())),
+            content: match &batch.content {
+                // Every process reads all scenes.
+                BatchContent::Pairs | BatchContent::Scenes(_) => OutlineContent::Pairs,
+                BatchContent::Boxed { phrases, .. } => OutlineContent::Boxed(phrases.clone()),
+                BatchContent::Chains(Chains { tiers, texts }) => {
+                    OutlineContent::Chains(*tiers, texts.clone())
+                }
+            },
             shards: batch.shards.clone(),
             keys: batch.keys.clone(),
             synsets: batch.synsets.clone(),
@@ -63,11 +75,17 @@ impl Outline {
                 first: 0,
                 total: self.images,
             },
-            box_images: self.phrases.as_ref().map(|_| none()),
             captions: self.captions,
-            phrases: self.phrases,
-            chains: self.chains.map(|(tiers, texts)| Chains { tiers, texts }),
-            scenes: None,
+            content: match self.content {
+                OutlineContent::Pairs => BatchContent::Pairs,
+                OutlineContent::Boxed(phrases) => BatchContent::Boxed {
+                    images: none(),
+                    phrases,
+                },
+                OutlineContent::Chains(tiers, texts) => {
+                    BatchContent::Chains(Chains { tiers, texts })
+                }
+            },
             labels: None,
             order: None,
             nouns: None,
@@ -90,11 +108,7 @@ pub fn joined(lanes: Vec<Batch>, spec: &BatchSpec) -> Option<Batch> {
     if lanes.len() == 1 {
         return lanes.into_iter().next();
     }
-    let tiers = lanes
-        .iter()
-        .filter_map(|lane| Some(lane.chains.as_ref()?.tiers));
-    let tiers = tiers.min();
-    let chains = tiers.and_then(|tiers| joined_chains(&lanes, tiers));
+    let chains = joined_chains(&lanes);
     let mut positions = Vec::with_capacity(lanes.len());
     for lane in &lanes {
         positions.extend_from_slice(lane.position_after.lanes());
@@ -103,13 +117,18 @@ pub fn joined(lanes: Vec<Batch>, spec: &BatchSpec) -> Option<Batch> {
     let mut all = lanes.next()?;
     for lane in lanes {
         append(&mut all.images, lane.images);
-        if let (Some(all), Some(lane)) = (&mut all.box_images, lane.box_images) {
-            append(all, lane);
-        }
         all.image_rows.total += lane.image_rows.total;
         all.captions = all.captions.followed_by(&lane.captions);
-        if let (Some(all), Some(lane)) = (&mut all.phrases, &lane.phrases) {
-            *all = all.followed_by(lane);
+        if let (
+            BatchContent::Boxed { images, phrases },
+            BatchContent::Boxed {
+                images: more_images,
+                phrases: more_phrases,
+            },
+        ) = (&mut all.content, lane.content)
+        {
+            append(images, more_images);
+            *phrases = phrases.followed_by(&more_phrases);
         }
         all.shards.extend(lane.shards);
         all.keys.extend(lane.keys);
@@ -118,7 +137,9 @@ pub fn joined(lanes: Vec<Batch>, spec: &BatchSpec) -> Option<Batch> {
     }
     let own = spec.own_rows().map_or(0, |own| own.start);
     all.image_rows.first = own.min(all.image_rows.total);
-    all.chains = chains;
+    if let Some(chains) = chains {
+        all.content = BatchContent::Chains(chains);
+    }
     all.position_after = positions.into_iter().collect();
     Some(all)
 }
@@ -140,18 +161,23 @@ fn append(all: &mut ImageBatch, more: ImageBatch) {
 }
 
 /// Puts chains one after the other: first all positives, then all negatives. All have the length of the
-/// shortest; more general texts are left out.
-fn joined_chains(lanes: &[Batch], tiers: usize) -> Option<Chains> {
+/// shortest; more general texts are left out. `None` without any chain.
+fn joined_chains(lanes: &[Batch]) -> Option<Chains> {
+    let chains = lanes.iter().filter_map(|lane| match &lane.content {
+        BatchContent::Chains(chains) if chains.tiers > 0 => Some(chains),
+        _ => None,
+    });
+    let tiers = chains.clone().map(|chains| chains.tiers).min()?;
     let mut halves: [Option<TokenBatch>; 2] = [None, None];
-    for chains in lanes.iter().filter_map(|lane| lane.chains.as_ref()) {
+    for chains in chains {
         let texts = chains.texts.rows / 2;
         for (half, joined) in halves.iter_mut().enumerate() {
             let rows = (0..texts).filter(|row| row % chains.tiers >= chains.tiers - tiers);
             let rows: Vec<usize> = rows.map(|row| half * texts + row).collect();
-            let found = chains.texts.select(&rows);
+            let texts = chains.texts.select(&rows);
             *joined = Some(match joined.take() {
-                Some(before) => before.followed_by(&found),
-                None => found,
+                Some(before) => before.followed_by(&texts),
+                None => texts,
             });
         }
     }
@@ -189,8 +215,7 @@ mod tests {
         let outline = Outline {
             images: 0,
             captions: tokens(50, &[1]),
-            phrases: None,
-            chains: Some((tiers, texts)),
+            content: OutlineContent::Chains(tiers, texts),
             shards: vec![index as u32],
             keys: vec!["a".to_owned()],
             synsets: vec![None],
@@ -207,7 +232,9 @@ mod tests {
         let short = lane(2, tokens(20, &[1, 3, 1, 1]), 2);
         let spec = BatchSpec::new(2, 8, 8);
         let all = joined(vec![long, short], &spec).unwrap();
-        let chains = all.chains.as_ref().unwrap();
+        let BatchContent::Chains(chains) = &all.content else {
+            panic!("expected chains, found {:?}", all.content)
+        };
         assert_eq!(
             (chains.tiers, chains.texts.rows, chains.texts.len),
             (2, 8, 3)
@@ -239,7 +266,7 @@ mod tests {
         let mut all = images(1, 2);
         append(&mut all, images(2, 3));
         let ImageBatch::Pixels(all) = all else {
-            unreachable!()
+            panic!("expected pixels, found {all:?}")
         };
         assert_eq!((all.count, all.bytes.len()), (5, 60));
         assert_eq!((all.bytes[23], all.bytes[24]), (1, 2));
@@ -252,10 +279,7 @@ mod tests {
         };
         let mut all = features(1.0, 2);
         append(&mut all, features(2.0, 1));
-        assert_eq!(all.count(), 3);
-        let ImageBatch::Features(all) = all else {
-            unreachable!()
-        };
+        let all = all.features().unwrap();
         assert_eq!(
             (all.values[7], all.values[8], all.values.len()),
             (1.0, 2.0, 12)

@@ -204,11 +204,11 @@ fn batches_have_features_and_resume_with_the_same_ones() {
     let rest = batches(&found, whole[1].position_after.clone(), 4);
     for (a, b) in whole[2..].iter().zip(&rest) {
         assert_eq!(
-            (&a.keys, &a.images, &a.box_images),
-            (&b.keys, &b.images, &b.box_images)
+            (&a.keys, &a.images, &a.content),
+            (&b.keys, &b.images, &b.content)
         );
     }
-    let Some(ImageBatch::Features(boxes)) = &whole[0].box_images else {
+    let Some(ImageBatch::Features(boxes)) = whole[0].content.box_images() else {
         panic!("expected features of boxes")
     };
     assert_eq!((boxes.count, boxes.width, boxes.values.len()), (8, 4, 32));

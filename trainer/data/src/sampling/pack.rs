@@ -32,23 +32,21 @@ pub(crate) fn images<'a>(views: impl Iterator<Item = &'a View>, spec: &BatchSpec
 
 /// Packs the chains of samples, shortened to the shortest so that all have the same number of
 /// texts.
-pub(crate) fn chains(
-    samples: &[Sample],
-    encode: impl Fn(&[String]) -> TokenBatch,
-) -> Option<Chains> {
+pub(crate) fn chains(samples: &[Sample], encode: impl Fn(&[String]) -> TokenBatch) -> Chains {
     let chains: Vec<_> = samples
         .iter()
         .filter_map(|sample| sample.content.chain())
         .collect();
-    let tiers = chains.iter().map(|chain| chain.positives.len()).min()?;
+    let tiers = chains.iter().map(|chain| chain.positives.len()).min();
+    let tiers = tiers.unwrap_or(0);
     let last_tiers = |texts: &[String]| texts[texts.len() - tiers..].to_vec();
     let positives = chains.iter().flat_map(|chain| last_tiers(&chain.positives));
     let negatives = chains.iter().flat_map(|chain| last_tiers(&chain.negatives));
     let texts: Vec<String> = positives.chain(negatives).collect();
-    Some(Chains {
+    Chains {
         tiers,
         texts: encode(&texts),
-    })
+    }
 }
 
 fn area(b: [f64; 4]) -> f64 {
@@ -204,9 +202,16 @@ mod tests {
                 len: 1,
             }
         });
-        assert_eq!(packed.map(|chains| chains.tiers), Some(2));
-        let no_chain = [scene(Vec::new(), Vec::new())];
-        assert!(chains(&no_chain, |_| panic!("expected no text")).is_none());
+        assert_eq!(packed.tiers, 2);
+        let no_chain = chains(&[], |texts: &[String]| {
+            assert!(texts.is_empty(), "{texts:?}");
+            TokenBatch {
+                ids: Vec::new(),
+                rows: 0,
+                len: 0,
+            }
+        });
+        assert_eq!(no_chain.tiers, 0);
     }
 
     #[test]

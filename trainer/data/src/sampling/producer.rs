@@ -8,7 +8,7 @@ use std::sync::mpsc::SyncSender;
 use espalier_core::input::Tokenizer;
 
 use crate::Needs;
-use crate::batches::batch::{Batch, ImageRows};
+use crate::batches::batch::{Batch, BatchContent, ImageRows};
 use crate::batches::lane_batch::LaneBatch;
 use crate::records::error::{DataError, Result};
 use crate::records::fault::{BrokenCounts, panic_message};
@@ -117,7 +117,6 @@ impl Producer {
             .iter()
             .filter_map(|sample| sample.content.boxed())
             .collect();
-        let has_boxes = spec.needs == Needs::Boxes;
         let images: Vec<&View> = samples
             .iter()
             .filter_map(|sample| sample.content.image())
@@ -131,25 +130,23 @@ impl Producer {
                 first: held.start,
                 total,
             },
-            box_images: has_boxes.then(|| {
-                let own = boxed[held].iter().map(|(crop, _)| *crop);
-                pack::images(own, spec)
-            }),
             captions: tokens(
                 samples
                     .iter()
                     .map(|sample| sample.caption.as_str())
                     .collect(),
             ),
-            phrases: has_boxes.then(|| tokens(boxed.iter().map(|(_, phrase)| *phrase).collect())),
-            chains: (spec.needs == Needs::Chains)
-                .then(|| {
-                    pack::chains(&samples, |texts| {
-                        self.tokenizer.encode_batch(texts, spec.context)
-                    })
-                })
-                .flatten(),
-            scenes: (spec.needs == Needs::Parts).then(|| pack::scenes(&samples, spec.image_size)),
+            content: match spec.needs {
+                Needs::Captions => BatchContent::Pairs,
+                Needs::Boxes => BatchContent::Boxed {
+                    images: pack::images(boxed[held].iter().map(|(crop, _)| *crop), spec),
+                    phrases: tokens(boxed.iter().map(|(_, phrase)| *phrase).collect()),
+                },
+                Needs::Chains => BatchContent::Chains(pack::chains(&samples, |texts| {
+                    self.tokenizer.encode_batch(texts, spec.context)
+                })),
+                Needs::Parts => BatchContent::Scenes(pack::scenes(&samples, spec.image_size)),
+            },
             labels: None,
             order: None,
             nouns: None,

@@ -257,7 +257,7 @@ mod tests {
     use crate::formats::synthetic::taxonomy_tsv;
     use crate::records::lineage::{Lineages, NegativeKind};
     use crate::sampling::flawed::Flawed;
-    use crate::{Needs, RankText};
+    use crate::{BatchContent, Needs, RankText};
 
     fn start(data: Flawed, spec: BatchSpec) -> Result<BatchStream> {
         let tokenizer = Arc::new(Tokenizer::from_merges(MERGES, 8192).unwrap());
@@ -280,13 +280,19 @@ mod tests {
             let batch = start(Flawed::new(&[12]), spec).unwrap().next();
             let batch = batch.unwrap().unwrap();
             assert_eq!((batch.keys.len(), batch.captions.rows), (4, 4));
-            let has = [
-                batch.box_images.is_some() && batch.phrases.is_some(),
-                batch.chains.is_some(),
-                batch.scenes.is_some(),
-            ];
-            let needed = [Needs::Boxes, Needs::Chains, Needs::Parts].map(|part| part == needs);
-            assert_eq!(has, needed, "{needs:?}");
+            let rows = match (needs, &batch.content) {
+                (Needs::Captions, BatchContent::Pairs) => 4,
+                (Needs::Boxes, BatchContent::Boxed { images, phrases }) => {
+                    assert_eq!(images.count(), 4);
+                    phrases.rows
+                }
+                (Needs::Chains, BatchContent::Chains(chains)) => {
+                    chains.texts.rows / 2 / chains.tiers
+                }
+                (Needs::Parts, BatchContent::Scenes(scenes)) => scenes.boxes.count.min(4),
+                (needs, content) => panic!("{needs:?}: {content:?}"),
+            };
+            assert_eq!(rows, 4, "{needs:?}");
         }
     }
 

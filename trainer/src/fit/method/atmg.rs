@@ -14,12 +14,12 @@ impl Method for Atmg {
         LiftKind::Lorentz
     }
 
-    fn loss(&self, step: &StepContext<'_>) -> LossTerms {
+    fn loss(&self, step: &StepContext<'_>) -> anyhow::Result<LossTerms> {
         let (images, texts) = step.pairs();
         let apex = self.0.image_apex;
         let contrast = step.contrast();
         let weight = self.0.centroid;
-        let c = step.curvature();
+        let c = step.curvature()?;
         let terms = loss::atmg(
             images.clone(),
             texts,
@@ -29,9 +29,10 @@ impl Method for Atmg {
             weight,
         );
         // As in zero-shot classification: the similarity is the angle at the text.
-        step.with_distillation(terms, images, contrast.scale(), |x, y| {
+        let similarity = |x, y| {
             let angles = cone::pairwise_exterior_angle(y, x, c.clone());
             angles.transpose().neg()
-        })
+        };
+        Ok(step.with_distillation(terms, images, contrast.scale(), similarity))
     }
 }

@@ -15,12 +15,12 @@ impl Method for Clip {
         LiftKind::Sphere
     }
 
-    fn loss(&self, step: &StepContext<'_>) -> LossTerms {
+    fn loss(&self, step: &StepContext<'_>) -> anyhow::Result<LossTerms> {
         let (images, texts) = step.pairs();
         let terms = loss::clip(images.clone(), texts, step.contrast());
         let cosine = |x: Tensor<2>, y: Tensor<2>| x.matmul(y.transpose());
         let terms = step.with_labels(terms, images, cosine);
-        step.with_nouns(terms, cosine, None)
+        Ok(step.with_nouns(terms, cosine, None))
     }
 
     fn chance_level(&self, batch_size: usize) -> Option<(&'static str, f64)> {

@@ -1,5 +1,6 @@
 //! What the methods share: points of images, captions, boxes and chains of texts.
 
+use anyhow::bail;
 use burn::tensor::Tensor;
 use espalier_core::loss::{
     Contrast, HycoclipPoints, LossTerms, ORDER_MARGIN, label_contrast, radial_generality,
@@ -9,7 +10,7 @@ use espalier_core::math::normalize;
 use espalier_core::model::{Lift, Tokens};
 
 use super::definition::StepContext;
-use crate::fit::inputs::{ChainInputs, ImageTensor};
+use crate::fit::inputs::{ChainInputs, ImageTensor, StepContent};
 
 /// Factor on the cosines of texts and anchors before the softmax over the nodes. With a factor of 1
 /// the softmax could not separate a text from hundreds of others; with a factor near 100 the nodes
@@ -32,10 +33,13 @@ pub(super) fn chance_level_of_pairs(
 
 impl StepContext<'_> {
     /// Returns minus the curvature, `[1, 1]`.
-    pub(super) fn curvature(&self) -> Tensor<2> {
+    ///
+    /// # Errors
+    /// If the embedding space of the model is another one.
+    pub(super) fn curvature(&self) -> anyhow::Result<Tensor<2>> {
         match &self.model.lift {
-            Lift::Lorentz(lift) => lift.curv.row(),
-            _ => unreachable!("the model of this method is built with a Lorentz lift"),
+            Lift::Lorentz(lift) => Ok(lift.curv.row()),
+            _ => bail!("expected a model with a Lorentz space, found another space"),
         }
     }
 
@@ -65,8 +69,8 @@ impl StepContext<'_> {
     /// Returns the points of images and captions. Where a batch has boxes, the boxes and their
     /// phrases are further pairs ("with boxes", notation 2.3).
     pub(super) fn pairs(&self) -> (Tensor<2>, Tensor<2>) {
-        if self.inputs.phrases.is_some() {
-            let p = self.hycoclip_points();
+        if let StepContent::Boxed { images, phrases } = &self.inputs.content {
+            let p = self.boxed_points(images, phrases);
             return (
                 Tensor::cat(vec![p.image, p.box_image], 0),
                 Tensor::cat(vec![p.text, p.box_text], 0),
@@ -78,11 +82,17 @@ impl StepContext<'_> {
     }
 
     /// Returns the points of images, captions, boxes and phrases.
-    pub(super) fn hycoclip_points(&self) -> HycoclipPoints<2> {
-        let (Some(box_images), Some(phrases)) = (&self.inputs.box_images, &self.inputs.phrases)
-        else {
-            unreachable!("batches of a method that needs boxes have them")
-        };
+    ///
+    /// # Errors
+    /// If the batch has no boxes.
+    pub(super) fn hycoclip_points(&self) -> anyhow::Result<HycoclipPoints<2>> {
+        match &self.inputs.content {
+            StepContent::Boxed { images, phrases } => Ok(self.boxed_points(images, phrases)),
+            _ => bail!("expected a batch with boxes, found none"),
+        }
+    }
+
+    fn boxed_points(&self, box_images: &ImageTensor, phrases: &Tokens) -> HycoclipPoints<2> {
         // Images and crops share one forward pass: one large matrix product beats two small ones.
         let batch = self.inputs.images.rows();
         let images = vec![self.inputs.images.clone(), box_images.clone()];
@@ -297,23 +307,24 @@ impl StepContext<'_> {
     }
 
     /// Returns the chains of the batch.
-    pub(super) fn chains(&self) -> &ChainInputs {
-        let Some(chains) = &self.inputs.chains else {
-            unreachable!("batches of a method that needs chains have them")
-        };
-        chains
+    ///
+    /// # Errors
+    /// If it has none.
+    pub(super) fn chains(&self) -> anyhow::Result<&ChainInputs> {
+        match &self.inputs.content {
+            StepContent::Chains(chains) => Ok(chains),
+            _ => bail!("expected a batch with chains of texts, found none"),
+        }
     }
 
     /// Returns the unit vectors of the chains' texts.
-    pub(super) fn chain_points(&self) -> ChainPoints {
-        let chains = self.chains();
+    pub(super) fn chain_points(&self, chains: &ChainInputs) -> ChainPoints {
         let features = self.encoders.texts(&chains.texts);
         ChainPoints::split(features.select(0, chains.rows.clone()), chains.tiers)
     }
 
     /// Returns the same points by the frozen text encoder, where the method needs it.
-    pub(super) fn frozen_chain_points(&self) -> Option<ChainPoints> {
-        let chains = self.chains();
+    pub(super) fn frozen_chain_points(&self, chains: &ChainInputs) -> Option<ChainPoints> {
         let features = self.encoders.frozen_texts(self.frozen?, &chains.texts);
         let features = features.select(0, chains.rows.clone().inner());
         Some(ChainPoints::split(features.autodiff(), chains.tiers))

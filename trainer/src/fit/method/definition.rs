@@ -49,9 +49,12 @@ pub trait Method: Send + Sync {
     /// Returns the space of embeddings of width `d_embed`.
     fn lift(&self, d_embed: usize) -> LiftKind;
 
-    /// Returns the loss on one batch, which has what
-    /// [`MethodName::needs`](crate::config::MethodName::needs) lists.
-    fn loss(&self, step: &StepContext<'_>) -> LossTerms;
+    /// Returns the loss on one batch.
+    ///
+    /// # Errors
+    /// If the batch has not what [`MethodName::needs`](crate::config::MethodName::needs) lists, or
+    /// the model not the space of [`lift`](Self::lift).
+    fn loss(&self, step: &StepContext<'_>) -> anyhow::Result<LossTerms>;
 
     /// Returns the name of a term and its value for an untrained model (chance level); `None` where
     /// there is no such value.

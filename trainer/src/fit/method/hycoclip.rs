@@ -15,14 +15,14 @@ impl Method for Hycoclip {
         LiftKind::Lorentz
     }
 
-    fn loss(&self, step: &StepContext<'_>) -> LossTerms {
+    fn loss(&self, step: &StepContext<'_>) -> anyhow::Result<LossTerms> {
         let weights = HycoclipWeights {
             eta_inter: self.0.eta_inter,
             eta_intra: self.0.eta_intra,
             entail: self.0.entail * step.entail_ramp,
             form: self.0.angles.formula(),
         };
-        let (points, c) = (step.hycoclip_points(), step.curvature());
+        let (points, c) = (step.hycoclip_points()?, step.curvature()?);
         let terms = loss::hycoclip(&points, c.clone(), step.contrast(), weights);
         let captions = points.text.clone();
         let image_points = Tensor::cat(vec![points.image, points.box_image], 0);
@@ -30,6 +30,6 @@ impl Method for Hycoclip {
         let radius = |x| lorentz::dist0(x, c.clone());
         let terms = step.with_labels(terms, image_points, similarity);
         let terms = step.with_nouns(terms, similarity, Some(&radius));
-        step.with_radii(terms, captions, radius)
+        Ok(step.with_radii(terms, captions, radius))
     }
 }

@@ -15,10 +15,10 @@ impl Method for Meru {
         LiftKind::Lorentz
     }
 
-    fn loss(&self, step: &StepContext<'_>) -> LossTerms {
+    fn loss(&self, step: &StepContext<'_>) -> anyhow::Result<LossTerms> {
         let (images, texts) = step.pairs();
         let weight = self.0.entail * step.entail_ramp;
-        let c = step.curvature();
+        let c = step.curvature()?;
         let form = self.0.angles.formula();
         let terms = loss::meru(
             images.clone(),
@@ -32,7 +32,7 @@ impl Method for Meru {
         let radius = |x| lorentz::dist0(x, c.clone());
         let terms = step.with_labels(terms, images, similarity);
         let terms = step.with_nouns(terms, similarity, Some(&radius));
-        step.with_radii(terms, texts, radius)
+        Ok(step.with_radii(terms, texts, radius))
     }
 
     fn chance_level(&self, batch_size: usize) -> Option<(&'static str, f64)> {

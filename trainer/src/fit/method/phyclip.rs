@@ -1,5 +1,6 @@
 //! PHyCLIP: HyCoCLIP in a product of Lorentz factors.
 
+use anyhow::bail;
 use burn::tensor::Tensor;
 use espalier_core::geometry::lorentz;
 use espalier_core::geometry::product::{pairwise_dist, split};
@@ -22,13 +23,13 @@ impl Method for Phyclip {
         }
     }
 
-    fn loss(&self, step: &StepContext<'_>) -> LossTerms {
+    fn loss(&self, step: &StepContext<'_>) -> anyhow::Result<LossTerms> {
         let Lift::Product(lift) = &step.model.lift else {
-            unreachable!("the model of this method is built with a product lift")
+            bail!("expected a model with a product space, found another space")
         };
         let c = lift.curvs.factors();
         let [factors, ..] = c.dims();
-        let points = step.hycoclip_points();
+        let points = step.hycoclip_points()?;
         let captions = points.text.clone();
         let image_points = Tensor::cat(vec![points.image.clone(), points.box_image.clone()], 0);
         let points = HycoclipPoints {
@@ -53,6 +54,6 @@ impl Method for Phyclip {
         };
         let terms = step.with_labels(terms, image_points, similarity);
         let terms = step.with_nouns(terms, similarity, Some(&radius));
-        step.with_radii(terms, captions, radius)
+        Ok(step.with_radii(terms, captions, radius))
     }
 }

@@ -1,5 +1,6 @@
 //! RE and EC: a pre-trained text encoder learns to order chains of captions.
 
+use anyhow::bail;
 use espalier_core::loss::{self, Chains, LossTerms, PairTerm, RadialWeights};
 use espalier_core::model::LiftKind;
 
@@ -59,14 +60,15 @@ impl Method for Radial {
         LiftKind::Sphere
     }
 
-    fn loss(&self, step: &StepContext<'_>) -> LossTerms {
-        let texts = step.chain_points();
-        let frozen = step.frozen_chain_points();
+    fn loss(&self, step: &StepContext<'_>) -> anyhow::Result<LossTerms> {
+        let chains = step.chains()?;
+        let texts = step.chain_points(chains);
+        let frozen = step.frozen_chain_points(chains);
         let root = match (self.root, &frozen) {
             (RootKind::Text, _) => texts.root,
             (RootKind::Zero, _) => texts.root.zeros_like(),
             (RootKind::Frozen, Some(frozen)) => frozen.root.clone(),
-            (RootKind::Frozen, None) => unreachable!("a frozen root needs the frozen text encoder"),
+            (RootKind::Frozen, None) => bail!("expected the frozen text encoder, found none"),
         };
         let points = Chains {
             positives: texts.positives,
@@ -76,7 +78,7 @@ impl Method for Radial {
                 .filter(|_| self.weights.pull_back > 0.0)
                 .map(ChainPoints::rows),
         };
-        loss::radial(&points, self.weights)
+        Ok(loss::radial(&points, self.weights))
     }
 
     fn chance_level(&self, _batch_size: usize) -> Option<(&'static str, f64)> {

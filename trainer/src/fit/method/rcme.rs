@@ -28,18 +28,20 @@ impl Method for Rcme {
         LiftKind::Sphere
     }
 
-    fn loss(&self, step: &StepContext<'_>) -> LossTerms {
+    fn loss(&self, step: &StepContext<'_>) -> anyhow::Result<LossTerms> {
         let o = &self.0;
-        let texts = step.chain_points();
+        let chains = step.chains()?;
+        let texts = step.chain_points(chains);
         let [b, n, d] = texts.positives.dims();
         // The contradiction of the first rank is not used: no rank lies above it.
         let below = |negatives: Tensor<3>| negatives.narrow(1, 1, n - 1);
-        let frozen = step.frozen_chain_points().map(|frozen| {
+        let frozen = step.frozen_chain_points(chains).map(|frozen| {
             let all = vec![frozen.positives, below(frozen.negatives)];
             Tensor::cat(all, 1).reshape([b * (2 * n - 1), d])
         });
-        let has_images = step.chains().has_images;
-        let images = has_images.then(|| normalize(step.features(vec![step.inputs.images.clone()])));
+        let images = chains
+            .has_images
+            .then(|| normalize(step.features(vec![step.inputs.images.clone()])));
         let lineages = Lineages {
             texts: texts.positives,
             negatives: below(texts.negatives),
@@ -59,8 +61,11 @@ impl Method for Rcme {
         let scale = step.model.logit_scale.value().detach();
         let contrast = step.contrast_with(scale.clone());
         let terms = loss::rcme(&lineages, contrast, weights);
-        let Some(images) = images else { return terms };
-        step.with_distillation(terms, images, scale, |x, y| x.matmul(y.transpose()))
+        let Some(images) = images else {
+            return Ok(terms);
+        };
+        let cosine = |x: Tensor<2>, y: Tensor<2>| x.matmul(y.transpose());
+        Ok(step.with_distillation(terms, images, scale, cosine))
     }
 
     fn chance_level(&self, _batch_size: usize) -> Option<(&'static str, f64)> {

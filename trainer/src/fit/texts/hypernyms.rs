@@ -9,8 +9,8 @@ use std::sync::Arc;
 use espalier_core::input::{TokenBatch, Tokenizer};
 use espalier_core::taxonomy::{NodeIx, Taxonomy};
 use espalier_core::words::with_article;
-use espalier_data::Batch;
 use espalier_data::records::random::{Purpose, Random};
+use espalier_data::{Batch, BatchContent};
 
 use crate::config::TrainConfig;
 
@@ -46,9 +46,12 @@ impl HypernymReplacer {
 
     /// Replaces some phrases of a batch; the choice depends only on the seed and the step.
     pub fn apply(&self, batch: &mut Batch, step: u64) {
-        let Some(phrases) = batch.phrases.as_mut().filter(|_| self.probability > 0.0) else {
+        let BatchContent::Boxed { phrases, .. } = &mut batch.content else {
             return;
         };
+        if self.probability == 0.0 {
+            return;
+        }
         let mut rows: Vec<Vec<u32>> = phrases
             .ids
             .chunks(phrases.len.max(1))

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
+use anyhow::bail;
 use espalier_core::caption::prompts::prompt;
 use espalier_core::input::Tokenizer;
 use espalier_core::taxonomy::{NodeIx, Taxonomy, metrics};
@@ -78,7 +79,15 @@ impl LabelTexts {
 
     /// Adds labels to a batch; the choice depends only on the seed and the step. `teacher_outputs`
     /// are those for this batch.
-    pub fn apply(&self, batch: &mut Batch, step: u64, teacher_outputs: Option<TeacherOutputs>) {
+    ///
+    /// # Errors
+    /// If the images of the batch are cached features, but there are none of outlier images.
+    pub fn apply(
+        &self,
+        batch: &mut Batch,
+        step: u64,
+        teacher_outputs: Option<TeacherOutputs>,
+    ) -> anyhow::Result<()> {
         let random = &mut Random::new(self.seed, Purpose::Labels, step, 0);
         let true_labels: Vec<Option<usize>> = batch
             .synsets
@@ -103,6 +112,17 @@ impl LabelTexts {
                 None => targets.resize(first + chosen.len(), 0.0),
             }
         }
+        let outliers = match &self.outlier_shares {
+            Some(shares) => {
+                let sum: f64 = chosen.iter().map(|at| shares[*at]).sum();
+                let share = |at: &usize| (shares[*at] / sum) as f32;
+                Some(OutlierBatch {
+                    images: self.outlier_images(batch, step)?,
+                    target: chosen.iter().map(share).collect(),
+                })
+            }
+            None => None,
+        };
         batch.labels = Some(LabelBatch {
             texts: self.tokenizer.encode_batch(&texts, self.context),
             nodes: chosen
@@ -110,31 +130,30 @@ impl LabelTexts {
                 .map(|at| self.taxonomy.labelled()[*at])
                 .collect(),
             targets,
-            outliers: self.outlier_shares.as_ref().map(|shares| {
-                let random = &mut Random::new(self.seed, Purpose::Outliers, step, 0);
-                let sum: f64 = chosen.iter().map(|at| shares[*at]).sum();
-                let share = |at: &usize| (shares[*at] / sum) as f32;
-                let images = match (&self.outliers, &batch.images) {
-                    (Some(pool), _) => {
-                        ImageBatch::Features(draw_pool_features(pool, true_labels.len(), random))
-                    }
-                    (None, ImageBatch::Pixels(others)) => {
-                        let side = others.size as u32;
-                        ImageBatch::Pixels(draw_outliers(true_labels.len(), side, random))
-                    }
-                    (None, ImageBatch::Features(_)) => {
-                        unreachable!("a run that caches features also caches those of outliers")
-                    }
-                };
-                OutlierBatch {
-                    images,
-                    target: chosen.iter().map(share).collect(),
-                }
-            }),
+            outliers,
             distill: teacher_outputs
                 .zip(self.distill.as_ref())
                 .map(|(teacher_outputs, distill)| distill.targets(teacher_outputs, &chosen)),
         });
+        Ok(())
+    }
+
+    /// Draws as many outlier images as the batch has samples.
+    fn outlier_images(&self, batch: &Batch, step: u64) -> anyhow::Result<ImageBatch> {
+        let random = &mut Random::new(self.seed, Purpose::Outliers, step, 0);
+        let count = batch.keys.len();
+        match (&self.outliers, &batch.images) {
+            (Some(pool), _) => Ok(ImageBatch::Features(draw_pool_features(
+                pool, count, random,
+            ))),
+            (None, ImageBatch::Pixels(others)) => {
+                let side = others.size as u32;
+                Ok(ImageBatch::Pixels(draw_outliers(count, side, random)))
+            }
+            (None, ImageBatch::Features(_)) => {
+                bail!("loss.outliers: expected cached features of outlier images, found none")
+            }
+        }
     }
 
     /// Chooses the indices of the labels of a step.
@@ -239,7 +258,8 @@ mod tests {
         let mut stream = BatchStream::start(data, tokenizer, spec, Position::default()).unwrap();
         let mut batch = stream.next().unwrap().unwrap();
         batch.synsets = synsets.map(|s| s.map(str::to_owned)).to_vec();
-        texts.unwrap().unwrap().apply(&mut batch, step, None);
+        let texts = texts.unwrap().unwrap();
+        texts.apply(&mut batch, step, None).unwrap();
         batch.labels.unwrap()
     }
 

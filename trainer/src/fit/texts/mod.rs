@@ -73,7 +73,7 @@ impl StepTexts {
                 .teacher
                 .as_ref()
                 .map(|teacher| teacher.outputs(batch, step));
-            labels.apply(batch, step, teacher_outputs.transpose()?);
+            labels.apply(batch, step, teacher_outputs.transpose()?)?;
         }
         if let Some(order) = &self.order {
             order.apply(batch, step);
