@@ -1,8 +1,8 @@
 //! Dense convolution.
 //!
 //! Every weight of the kernel links input positions to output positions, and multiplies the channels of the ones by
-//! a matrix to give those of the others. Both factors are read straight from rows of channels ([`by_rows`]); where
-//! a position reads few values, from columns of positions ([`by_columns`]).
+//! a matrix to give those of the others. Both factors are read straight from rows of channels (`conv/by_rows.rs`); where
+//! a position reads few values, from columns of positions (`conv/by_columns.rs`).
 
 mod by_columns;
 mod by_rows;
