@@ -18,8 +18,8 @@ const PEERS: &str = "benches/peers";
 /// The folder on the machine with the GPU.
 const CARRIED: &str = "espalier-gpu";
 
-/// What is trained: a name in the table, a preset or bundle, the side of its images, and samples of a step, each an image, a
-/// crop and two texts.
+/// Models to train: title in the table, preset, side of the images if not that of the preset, and samples of a step, each an
+/// image, a crop and two texts.
 const TRAINED: [(&str, &str, Option<usize>, usize); 2] = [
     ("`vit_t8_64`", "vit_t8_64", None, 64),
     (
@@ -48,7 +48,7 @@ impl GpuBackend {
     }
 }
 
-/// Where and how much to measure.
+/// Machine, programs and duration of the measurement.
 #[derive(Args, Clone, Debug)]
 pub struct Options {
     /// Machine with a GPU, as ssh names it, with the same system and processor architecture; if omitted, this one
@@ -93,18 +93,20 @@ pub fn build(root: &Path, backend: GpuBackend) -> Result<PathBuf> {
 struct Machine {
     /// `None` for this one.
     host: Option<String>,
-    /// The folder of the files that were carried there.
+    /// The folder of the files that were copied there.
     folder: String,
 }
 
 impl Machine {
-    /// Puts the program, the peer and the configuration of the bundles there.
+    /// Copies the program and the scripts of the peer there.
     fn carry(host: Option<&str>, root: &Path, program: &Path) -> Result<Self> {
+        let local = || paths::target(root).join("gpu").join(CARRIED);
         let machine = Self {
             host: host.map(str::to_owned),
-            folder: CARRIED.to_owned(),
+            folder: host.map_or_else(|| local().display().to_string(), |_| CARRIED.to_owned()),
         };
-        let mut unpack = machine.shell(&format!("mkdir -p {CARRIED} && tar -C {CARRIED} -xzf -"));
+        let folder = &machine.folder;
+        let mut unpack = machine.shell(&format!("mkdir -p '{folder}' && tar -C '{folder}' -xzf -"));
         let mut pack = command("tar");
         pack.arg("-C")
             .arg(program.parent().context("a program in a folder")?);
@@ -149,7 +151,7 @@ impl Machine {
 
     /// Starts a program in the folder.
     fn start(&self, line: &str) -> Result<Program> {
-        Program::start(&mut self.shell(&format!("cd {} && {line}", self.folder)))
+        Program::start(&mut self.shell(&format!("cd '{}' && {line}", self.folder)))
     }
 }
 

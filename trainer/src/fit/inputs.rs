@@ -34,11 +34,10 @@ impl ImageTensor {
     }
 }
 
-/// What a step has beside images and captions; on the device, what
-/// [`BatchContent`] is on the host.
+/// Contents of a step beside images and captions: [`BatchContent`] on the device.
 #[derive(Clone, Debug)]
 pub enum StepContent {
-    /// Nothing else.
+    /// Images and captions alone.
     Pairs,
     /// One crop of each image and its phrase.
     Boxed {
@@ -62,7 +61,7 @@ pub struct StepInputs {
     pub same_images: Groups,
     /// Captions.
     pub captions: Tokens,
-    /// What the method needs beside images and captions.
+    /// Contents beside images and captions.
     pub content: StepContent,
     /// Texts of all labels, and which labels the images show.
     pub labels: Option<LabelInputs>,

@@ -37,7 +37,7 @@ pub struct Norm {
     pub statistics: Statistics,
     /// Added to the variance.
     pub eps: f32,
-    /// What follows the norm.
+    /// Rectifier after the norm.
     pub rectifier: Option<Rectifier>,
 }
 
@@ -274,8 +274,8 @@ impl Norm {
     }
 }
 
-/// Sums two functions of pairs of values and a third value, one after the other: the values of a plane stay in the cache,
-/// and the compiler mixes the lanes of two sums in one loop.
+/// Sums two functions of pairs of values and a third value. Each has a loop of its own, because the compiler does not use
+/// vectors for two sums in one loop.
 #[inline(always)]
 fn sum_pairs<C: Copy>(
     a: &[f32],

@@ -39,13 +39,6 @@ impl Conv {
     /// columns]`; the other shapes are those of [`forward`](Self::forward).
     #[must_use]
     pub fn backward(self, x: &[f32], weight: &[f32], grad: &[f32], wants_x: bool) -> Grads {
-        if wants_x && x.is_empty() {
-            let grads = self.backward(x, weight, grad, false);
-            return Grads {
-                x: Some(Vec::new()),
-                ..grads
-            };
-        }
         // Channels take longer to copy to rows than to columns, but the products of rows are faster. That pays where
         // each channel takes part in many products.
         let [inputs, outputs] = [self.inputs, self.outputs];

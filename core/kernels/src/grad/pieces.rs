@@ -10,7 +10,7 @@ pub(super) fn rows_of_a_piece(width: usize) -> usize {
     MIN_VALUES.div_ceil(width.max(1))
 }
 
-/// What the values are before they are computed.
+/// Initial values.
 #[derive(Clone, Copy)]
 pub(super) enum Start<'a> {
     /// So many zeros.

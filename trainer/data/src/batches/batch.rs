@@ -42,11 +42,11 @@ pub struct ImageRows {
     pub total: usize,
 }
 
-/// What the samples of a batch hold beside images and captions; one variant for each of
+/// Contents of the samples of a batch beside images and captions; one variant for each of
 /// [`Needs`](crate::Needs).
 #[derive(Clone, Debug, PartialEq)]
 pub enum BatchContent {
-    /// Nothing else.
+    /// Images and captions alone.
     Pairs,
     /// One crop of each image, and its phrase.
     Boxed {
@@ -92,7 +92,7 @@ pub struct Batch {
     pub image_rows: ImageRows,
     /// Tokens of the captions, padded to the longest of the batch.
     pub captions: TokenBatch,
-    /// What the method needs beside images and captions.
+    /// Contents beside images and captions.
     pub content: BatchContent,
     /// Texts of labels and the target distributions of the images, where the loss needs them; drawn
     /// for the step, not with the records.

@@ -71,36 +71,30 @@ pub(super) fn backward(
         (transposed, Taps::one(inputs))
     });
     let others = (wants_x && !conv.is_pointwise()).then(|| InputGradient::new(conv, weight));
-    let per_piece = conv.per_piece();
-    // Without a gradient of the input one value per image stands for it, to cut into pieces.
-    let image = if wants_x { inputs * pixels } else { 1 };
-    let start = Start::Zeros(conv.batch * image);
     let length = outputs * depth + outputs;
-    let (output, sums) = pieces::compute(start, per_piece * image, |index, output| {
+    let (of_x, mut weight) = conv.gradients(wants_x, length, |images, mut output| {
         let mut sums = vec![0.0; length];
         let (of_weight, of_bias) = sums.split_at_mut(outputs * depth);
-        let first = index * per_piece;
-        let images = first..first + output.len() / image.max(1);
+        let first = images.start;
         for block in Block::all(images.clone(), conv.window.output, BLOCK) {
             let slopes = Panels::of_images(grad, [outputs, places], &block);
             add_dots(&slopes, &source(conv, x, &block), of_weight);
             slopes.add_sums(of_bias);
-            if let Some((weights, links)) = &transposed {
+            if let (Some((weights, links)), Some(output)) = (&transposed, output.as_deref_mut()) {
                 let mut target = Rows::zeros(inputs, padded(block.places()));
                 add_products(weights, &slopes, links.first(1, 1), &mut target);
                 target.put_block(&block, first, [inputs, pixels], output);
             }
         }
-        if let Some(others) = &others {
+        if let (Some(others), Some(output)) = (&others, output) {
             let size = outputs * places;
-            others.put_all(&grad[images.start * size..images.end * size], output);
+            others.put_all(&grad[first * size..images.end * size], output);
         }
         sums
     });
-    let mut weight = pieces::sum(sums, length);
     let bias = weight.split_off(outputs * depth);
     Grads {
-        x: wants_x.then_some(output),
+        x: of_x,
         weight,
         bias,
     }

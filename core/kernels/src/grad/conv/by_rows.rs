@@ -63,16 +63,11 @@ pub(super) fn backward(
     let input = wants_x.then(|| InputGradient::new(conv, weight));
     let width = padded(outputs);
     let length = (taps * inputs + 1) * width;
-    let per_piece = conv.per_piece();
-    // Without a gradient of the input one value per image stands for it, to cut into pieces.
-    let image = if wants_x { inputs * pixels } else { 1 };
-    let start = Start::Zeros(conv.batch * image);
-    let (output, sums) = pieces::compute(start, per_piece * image, |index, output| {
+    let (of_x, sums) = conv.gradients(wants_x, length, |all, mut output| {
         let mut sums = vec![0.0; length];
         let (of_weight, of_bias) = sums.split_at_mut(taps * inputs * width);
-        let first = index * per_piece;
-        for (index, output) in output.chunks_mut((group * image).max(1)).enumerate() {
-            let (first, images) = (first + index * group, output.len() / image);
+        for first in all.clone().step_by(group) {
+            let images = group.min(all.end - first);
             let x = &x[first * inputs * pixels..(first + images) * inputs * pixels];
             let source = Rows::of_images(x, [inputs, pixels], inputs);
             let slopes = &grad[first * outputs * places..(first + images) * outputs * places];
@@ -84,13 +79,13 @@ pub(super) fn backward(
                     *sum += value;
                 }
             }
-            if let Some(input) = &input {
-                input.put(&slopes, output);
+            if let (Some(input), Some(output)) = (&input, output.as_deref_mut()) {
+                let from = (first - all.start) * inputs * pixels;
+                input.put(&slopes, &mut output[from..from + images * inputs * pixels]);
             }
         }
         sums
     });
-    let sums = pieces::sum(sums, length);
     let (of_weight, of_bias) = sums.split_at(taps * inputs * width);
     let mut weight = vec![0.0; outputs * inputs * taps];
     for (row, values) in of_weight.chunks_exact(width.max(1)).enumerate() {
@@ -100,7 +95,7 @@ pub(super) fn backward(
         }
     }
     Grads {
-        x: wants_x.then_some(output),
+        x: of_x,
         weight,
         bias: of_bias[..outputs].to_vec(),
     }

@@ -8,7 +8,6 @@ use crate::grad::window::Window;
 use crate::product::{PANEL, PanelRow};
 
 /// Output positions: a range of rows of each image of a range.
-#[derive(Clone)]
 pub(super) struct Block {
     pub(super) images: Range<usize>,
     pub(super) rows: Range<usize>,

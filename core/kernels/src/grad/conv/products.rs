@@ -8,8 +8,8 @@ use crate::product::{PANEL, PanelRow};
 
 /// Most rows of a tile of sums in registers.
 const ROWS: usize = 6;
-/// Most rows of an outer product where there are 32 registers of 16 values. It reads each row anew for every position, so
-/// that more rows are worth more there.
+/// Most rows of a tile of an outer product where there are 32 registers of 16 values: each further row saves loads of the
+/// other factor.
 const OUTER_ROWS: usize = 12;
 
 /// Returns the distance of rows of `channels` values that are read by whole vectors.

@@ -4,7 +4,6 @@
 const TILE: usize = 16;
 
 /// Rows of channels.
-#[derive(Default)]
 pub(super) struct Rows {
     pub(super) values: Vec<f32>,
     /// Distance of two rows, at least the number of channels; the rest of a row is 0.
@@ -69,7 +68,7 @@ fn transpose(
         for row in (0..rows).step_by(TILE) {
             let height = TILE.min(rows - row);
             if width == TILE && height == TILE {
-                // Of known sizes: no check in the loops.
+                // Slices of a known length need no check in the loops.
                 let from = row * stride + column;
                 let tile: [&[f32]; TILE] =
                     std::array::from_fn(|i| &source[from + i * stride..][..TILE]);

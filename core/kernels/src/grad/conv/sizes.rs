@@ -1,5 +1,8 @@
 //! Sizes of a dense convolution, and its gradients.
 
+use std::ops::Range;
+
+use crate::grad::pieces::{self, Start};
 use crate::grad::window::Window;
 
 /// Number of pieces of a batch whose weight gradients are summed separately.
@@ -36,9 +39,26 @@ impl Conv {
             && self.window.stride == 1
     }
 
-    /// Returns the number of images of each piece of a batch whose gradients are computed in one go, about
-    /// [`PIECES`] pieces.
-    pub(super) fn per_piece(self) -> usize {
-        self.batch.div_ceil(PIECES).max(1)
+    /// Computes gradients in pieces of the batch: calls `work` with the images of each piece and, if the gradient of
+    /// their input is wanted, with zeros for it. Returns that gradient and the totals of the `length` sums of each piece.
+    pub(super) fn gradients(
+        self,
+        wants_x: bool,
+        length: usize,
+        work: impl Fn(Range<usize>, Option<&mut [f32]>) -> Vec<f32> + Send + Sync,
+    ) -> (Option<Vec<f32>>, Vec<f32>) {
+        let image = self.inputs * self.window.pixels();
+        let has_x = wants_x && image > 0;
+        // Without that gradient, one value stands for each image.
+        let image = if has_x { image } else { 1 };
+        let per_piece = self.batch.div_ceil(PIECES).max(1);
+        let start = Start::Zeros(self.batch * image);
+        let (output, sums) = pieces::compute(start, per_piece * image, |index, output| {
+            let first = index * per_piece;
+            let images = first..first + output.len() / image;
+            work(images, has_x.then_some(output))
+        });
+        let x = wants_x.then(|| if has_x { output } else { Vec::new() });
+        (x, pieces::sum(sums, length))
     }
 }

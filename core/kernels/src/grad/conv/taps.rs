@@ -3,7 +3,6 @@
 use crate::grad::window::Window;
 
 /// An input position and the output position that reads it, counted over all images.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Link {
     /// Row of the source of a product.
     pub(super) from: usize,
