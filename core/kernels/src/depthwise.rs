@@ -1,59 +1,20 @@
 //! Depthwise convolution: each channel has its own kernel.
 
-use std::ops::Range;
-
 use pulp::{Arch, Simd, WithSimd};
 
 use crate::activation::Activation;
 use crate::padding::{Span, same_padding};
+use crate::sides::{ImageRows, Sides, Window};
 use crate::taps::{NEIGHBOURS, Taps};
 use crate::threads::for_pieces;
 
 /// A depthwise convolution with TensorFlow's SAME padding and a bias.
 #[derive(Clone, Debug)]
 pub struct Depthwise {
-    kernel: usize,
-    stride: usize,
+    window: Window,
     /// `[kernel, kernel, channels]`
     weight: Vec<f32>,
     bias: Vec<f32>,
-}
-
-/// Rows and columns of an image.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sides {
-    /// Rows.
-    pub height: usize,
-    /// Columns.
-    pub width: usize,
-}
-
-impl Sides {
-    /// Returns the sides after a convolution with SAME padding.
-    #[must_use]
-    pub fn after(self, stride: usize) -> Self {
-        Self {
-            height: self.height.div_ceil(stride),
-            width: self.width.div_ceil(stride),
-        }
-    }
-
-    /// Returns the number of pixels.
-    #[must_use]
-    pub fn pixels(self) -> usize {
-        self.height * self.width
-    }
-}
-
-/// Rows of an image.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ImageRows<'a> {
-    /// `[rows, width, channels]`
-    pub values: &'a [f32],
-    /// Number of rows of the image before the first one.
-    pub above: usize,
-    /// Sides of the whole image.
-    pub sides: Sides,
 }
 
 impl Depthwise {
@@ -68,8 +29,10 @@ impl Depthwise {
     ) -> Self {
         let taps = (0..kernel * kernel).flat_map(|tap| (0..bias.len()).map(move |c| (tap, c)));
         Self {
-            kernel,
-            stride: stride.max(1),
+            window: Window {
+                kernel,
+                stride: stride.max(1),
+            },
             weight: taps
                 .map(|(tap, c)| weight(c, tap / kernel, tap % kernel))
                 .collect(),
@@ -77,24 +40,9 @@ impl Depthwise {
         }
     }
 
-    /// Returns the stride, at least 1.
-    pub(crate) fn stride(&self) -> usize {
-        self.stride
-    }
-
-    /// Returns the sides of the output.
-    #[must_use]
-    pub fn after(&self, sides: Sides) -> Sides {
-        sides.after(self.stride)
-    }
-
-    /// Returns the rows of the input that some rows of the output are computed from.
-    #[must_use]
-    pub fn input_rows(&self, sides: Sides, rows: Range<usize>) -> Range<usize> {
-        let top = same_padding(sides.height, self.kernel, self.stride).0;
-        let clip = |y: usize| Span::clipped(y * self.stride, top, self.kernel, sides.height);
-        let last = clip(rows.end.saturating_sub(1));
-        clip(rows.start).pixel..last.pixel + last.count
+    /// Returns the window.
+    pub(crate) fn window(&self) -> Window {
+        self.window
     }
 
     /// Computes the convolution and the activation of an image.
@@ -106,7 +54,7 @@ impl Depthwise {
     /// # Panics
     /// If a slice is shorter than its shape.
     pub fn apply(&self, input: &[f32], sides: Sides, activation: Activation, output: &mut [f32]) {
-        let (out, channels) = (self.after(sides), self.bias.len());
+        let (out, channels) = (sides.after(self.window.stride), self.bias.len());
         let products = out.pixels() * self.weight.len();
         let line = out.width * channels;
         let input = ImageRows {
@@ -120,7 +68,7 @@ impl Depthwise {
     }
 
     /// Computes rows of the output, from `first` on, in one thread. The input has at least the
-    /// [`input_rows`](Self::input_rows).
+    /// [`input_rows`](Window::input_rows).
     ///
     /// # Shapes
     /// `output [rows, ceil(width / stride), channels]`
@@ -129,7 +77,7 @@ impl Depthwise {
     /// If the input has too few rows.
     pub(crate) fn apply_rows(
         &self,
-        input: ImageRows<'_>,
+        input: ImageRows<'_, f32>,
         first: usize,
         activation: Activation,
         output: &mut [f32],
@@ -150,7 +98,7 @@ impl Depthwise {
 /// The arguments of [`Depthwise::apply_rows`].
 struct Filter<'a> {
     layer: &'a Depthwise,
-    input: ImageRows<'a>,
+    input: ImageRows<'a, f32>,
     /// Row of the output that `output` begins with.
     first: usize,
     activation: Activation,
@@ -162,7 +110,7 @@ impl WithSimd for Filter<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        match (self.layer.kernel, self.layer.stride) {
+        match (self.layer.window.kernel, self.layer.window.stride) {
             (3, 1) => self.filter::<S, 3, 1>(simd),
             (3, 2) => self.filter::<S, 3, 2>(simd),
             (5, 1) => self.filter::<S, 5, 1>(simd),
@@ -177,7 +125,7 @@ impl Filter<'_> {
     /// together, else both are 0.
     #[inline(always)]
     fn filter<S: Simd, const K: usize, const STRIDE: usize>(self, simd: S) {
-        let Depthwise { kernel, stride, .. } = *self.layer;
+        let Window { kernel, stride } = self.layer.window;
         let channels = self.layer.bias.len();
         let ImageRows {
             values,
@@ -248,12 +196,13 @@ mod tests {
         sides: Sides,
         (y, x, c): (usize, usize, usize),
     ) -> f64 {
-        let (k, channels) = (layer.kernel, layer.bias.len());
-        let top = same_padding(sides.height, k, layer.stride).0;
-        let left = same_padding(sides.width, k, layer.stride).0;
+        let (k, channels) = (layer.window.kernel, layer.bias.len());
+        let stride = layer.window.stride;
+        let top = same_padding(sides.height, k, stride).0;
+        let left = same_padding(sides.width, k, stride).0;
         let mut sum = f64::from(layer.bias[c]);
         for (ky, kx) in (0..k).flat_map(|ky| (0..k).map(move |kx| (ky, kx))) {
-            let (py, px) = (y * layer.stride + ky, x * layer.stride + kx);
+            let (py, px) = (y * stride + ky, x * stride + kx);
             let inside = py >= top && px >= left;
             if inside && py - top < sides.height && px - left < sides.width {
                 let pixel = (py - top) * sides.width + px - left;

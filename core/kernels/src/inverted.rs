@@ -3,13 +3,16 @@
 use std::ops::Range;
 
 use crate::activation::Activation;
-use crate::depthwise::{Depthwise, ImageRows, Sides};
-use crate::product::PackedWeights;
+use crate::byte_depthwise::ByteDepthwise;
+use crate::bytes::{Output, STEP};
+use crate::depthwise::Depthwise;
+use crate::product::{ByteWeights, PackedWeights};
+use crate::sides::{ImageRows, Sides, Window};
 use crate::threads::{for_pieces, threads};
 
-/// Number of expanded values that are computed before they are filtered: they stay in the cache of
+/// Bytes of expanded values that are computed before they are filtered: they stay in the cache of
 /// a core, and the whole expanded image, often the largest of the network, is never stored.
-const STRIP: usize = 1 << 16;
+const STRIP: usize = 1 << 18;
 
 /// Number of expanded values up to which several threads compute one layer after the other.
 const SMALL: usize = 1 << 16;
@@ -17,17 +20,148 @@ const SMALL: usize = 1 << 16;
 /// A block of MobileNetV2 and EfficientNet, with folded norms and ReLU6.
 #[derive(Clone, Debug)]
 pub struct InvertedResidual {
+    layers: Layers,
+    /// Whether the input is added to the output; both have the same shape then.
+    adds_input: bool,
+}
+
+#[derive(Clone, Debug)]
+enum Layers {
+    Floats(FloatLayers),
+    Bytes(ByteLayers),
+}
+
+/// Layers that multiply floats.
+#[derive(Clone, Debug)]
+pub struct FloatLayers {
     /// Widens each pixel; without it the input is filtered as it is.
     pub expand: Option<PackedWeights>,
     /// Filters each channel of the expanded image.
     pub depthwise: Depthwise,
     /// Narrows each pixel, without a non-linearity.
     pub project: PackedWeights,
-    /// Whether the input is added to the output; both have the same shape then.
-    pub adds_input: bool,
+}
+
+/// Layers that multiply bytes; the expanded image consists of bytes too.
+#[derive(Clone, Debug)]
+pub struct ByteLayers {
+    /// Widens each pixel.
+    pub expand: ByteWeights,
+    /// Filters each channel of the expanded image.
+    pub depthwise: ByteDepthwise,
+    /// Narrows each pixel, without a non-linearity.
+    pub project: ByteWeights,
+}
+
+/// The layers of a block.
+trait Block: Sync {
+    /// Type of the values of the expanded image.
+    type Value: Output;
+
+    /// Returns the numbers of channels of the input, the expanded image and the output.
+    fn channels(&self) -> [usize; 3];
+
+    /// Returns the window of the filter.
+    fn window(&self) -> Window;
+
+    /// Expands pixels, unless the input is filtered as it is.
+    fn expand(&self, input: &[f32], output: &mut [Self::Value]);
+
+    /// Returns the input if it is filtered as it is.
+    fn unexpanded<'a>(&self, input: &'a [f32]) -> Option<&'a [Self::Value]>;
+
+    /// Computes rows of the filtered image from `first` on.
+    fn filter(&self, input: ImageRows<'_, Self::Value>, first: usize, output: &mut [Self::Value]);
+
+    /// Computes pixels of the output.
+    fn project(&self, input: &[Self::Value], skip: Option<&[f32]>, output: &mut [f32]);
+}
+
+impl Block for FloatLayers {
+    type Value = f32;
+
+    fn channels(&self) -> [usize; 3] {
+        let inner = self.project.inputs();
+        let inputs = self.expand.as_ref().map_or(inner, PackedWeights::inputs);
+        [inputs, inner, self.project.outputs()]
+    }
+
+    fn window(&self) -> Window {
+        self.depthwise.window()
+    }
+
+    fn expand(&self, input: &[f32], output: &mut [f32]) {
+        if let Some(expand) = &self.expand {
+            expand.apply(input, None, Activation::Relu6, output);
+        }
+    }
+
+    fn unexpanded<'a>(&self, input: &'a [f32]) -> Option<&'a [f32]> {
+        self.expand.is_none().then_some(input)
+    }
+
+    fn filter(&self, input: ImageRows<'_, f32>, first: usize, output: &mut [f32]) {
+        self.depthwise
+            .apply_rows(input, first, Activation::Relu6, output);
+    }
+
+    fn project(&self, input: &[f32], skip: Option<&[f32]>, output: &mut [f32]) {
+        self.project.apply(input, skip, Activation::None, output);
+    }
+}
+
+impl Block for ByteLayers {
+    type Value = u8;
+
+    fn channels(&self) -> [usize; 3] {
+        let project = &self.project;
+        [self.expand.inputs(), project.inputs(), project.outputs()]
+    }
+
+    fn window(&self) -> Window {
+        self.depthwise.window()
+    }
+
+    fn expand(&self, input: &[f32], output: &mut [u8]) {
+        self.expand.apply(input, None, Activation::Relu6, output);
+    }
+
+    fn unexpanded<'a>(&self, _: &'a [f32]) -> Option<&'a [u8]> {
+        None
+    }
+
+    fn filter(&self, input: ImageRows<'_, u8>, first: usize, output: &mut [u8]) {
+        self.depthwise.apply_rows(input, first, output);
+    }
+
+    fn project(&self, input: &[u8], skip: Option<&[f32]>, output: &mut [f32]) {
+        self.project.apply(input, skip, Activation::None, output);
+    }
 }
 
 impl InvertedResidual {
+    /// Creates a block that multiplies floats.
+    #[must_use]
+    pub fn of_floats(layers: FloatLayers, adds_input: bool) -> Self {
+        Self {
+            layers: Layers::Floats(layers),
+            adds_input,
+        }
+    }
+
+    /// Creates a block that multiplies bytes.
+    #[must_use]
+    pub fn of_bytes(layers: ByteLayers, adds_input: bool) -> Self {
+        let layers = ByteLayers {
+            expand: layers.expand.in_steps_of(STEP),
+            ..layers
+        };
+        Self {
+            layers: Layers::Bytes(layers),
+            adds_input,
+        }
+    }
+
     /// Computes the block; returns the output and its sides.
     ///
     /// # Shapes
@@ -37,78 +171,119 @@ impl InvertedResidual {
     /// If the input is shorter than its shape.
     #[must_use]
     pub fn apply(&self, input: &[f32], sides: Sides) -> (Vec<f32>, Sides) {
+        match &self.layers {
+            Layers::Floats(layers) => Image::new(layers, input, sides, self.adds_input).apply(),
+            Layers::Bytes(layers) => Image::new(layers, input, sides, self.adds_input).apply(),
+        }
+    }
+}
+
+/// The input of a block.
+struct Image<'a, B> {
+    block: &'a B,
+    input: &'a [f32],
+    sides: Sides,
+    /// Sides of the output.
+    after: Sides,
+    adds_input: bool,
+}
+
+impl<'a, B: Block> Image<'a, B> {
+    fn new(block: &'a B, input: &'a [f32], sides: Sides, adds_input: bool) -> Self {
+        Self {
+            block,
+            input,
+            sides,
+            after: sides.after(block.window().stride),
+            adds_input,
+        }
+    }
+
+    fn apply(&self) -> (Vec<f32>, Sides) {
+        let [inputs, inner, outputs] = self.block.channels();
         // Two threads with neighbouring strips both expand the rows in between. In a small image
         // these are too many.
-        if threads() > 1 && sides.pixels() * self.project.inputs() <= SMALL {
-            return self.apply_layers(input, sides);
+        if threads() > 1 && self.sides.pixels() * inner <= SMALL {
+            return (self.by_layers(), self.after);
         }
-        let after = self.depthwise.after(sides);
-        let line = after.width * self.project.outputs();
-        let mut output = vec![0.0; after.height * line];
-        let expanding = self.expand.as_ref().map_or(0, |w| w.inputs() * w.outputs());
-        let projecting = self.project.inputs() * self.project.outputs();
-        let products = sides.pixels() * expanding + after.pixels() * projecting;
+        let mut output = vec![0.0; self.after.pixels() * outputs];
+        let expanding = match self.block.unexpanded(self.input) {
+            None => self.sides.pixels() * inputs * inner,
+            Some(_) => 0,
+        };
+        let products = expanding + self.after.pixels() * inner * outputs;
+        let line = self.after.width * outputs;
         for_pieces(&mut output, line, 1, products, |first, output| {
-            self.apply_rows(input, sides, first, output);
+            self.rows(first, output);
         });
-        (output, after)
+        (output, self.after)
     }
 
     /// Computes one layer after the other.
-    fn apply_layers(&self, input: &[f32], sides: Sides) -> (Vec<f32>, Sides) {
-        let wide = self.expand.as_ref().map(|expand| {
-            let mut wide = vec![0.0; sides.pixels() * expand.outputs()];
-            expand.apply(input, None, Activation::Relu6, &mut wide);
-            wide
+    fn by_layers(&self) -> Vec<f32> {
+        let [_, inner, outputs] = self.block.channels();
+        let expanded;
+        let values = match self.block.unexpanded(self.input) {
+            Some(input) => input,
+            None => {
+                let mut values = vec![B::Value::default(); self.sides.pixels() * inner];
+                self.block.expand(self.input, &mut values);
+                expanded = values;
+                &expanded
+            }
+        };
+        let mut filtered = vec![B::Value::default(); self.after.pixels() * inner];
+        let Window { kernel, .. } = self.block.window();
+        let products = filtered.len() * kernel * kernel;
+        let line = self.after.width * inner;
+        for_pieces(&mut filtered, line, 1, products, |first, output| {
+            let input = ImageRows {
+                values,
+                above: 0,
+                sides: self.sides,
+            };
+            self.block.filter(input, first, output);
         });
-        let wide = wide.as_deref().unwrap_or(input);
-        let after = self.depthwise.after(sides);
-        let mut filtered = vec![0.0; after.pixels() * self.project.inputs()];
-        self.depthwise
-            .apply(wide, sides, Activation::Relu6, &mut filtered);
-        let mut output = vec![0.0; after.pixels() * self.project.outputs()];
-        let skip = self.adds_input.then_some(input);
-        self.project
-            .apply(&filtered, skip, Activation::None, &mut output);
-        (output, after)
+        let mut output = vec![0.0; self.after.pixels() * outputs];
+        let skip = self.adds_input.then_some(self.input);
+        self.block.project(&filtered, skip, &mut output);
+        output
     }
 
     /// Computes the rows of the output from `first` on.
-    fn apply_rows(&self, input: &[f32], sides: Sides, first: usize, output: &mut [f32]) {
-        let after = self.depthwise.after(sides);
-        let line = after.width * self.project.outputs();
-        let inner = self.project.inputs();
-        let rows = self.rows_of_a_strip(sides, output.len() / line.max(1));
-        let mut filtered = vec![0.0; rows * after.width * inner];
-        let mut wide = Expanded::default();
+    fn rows(&self, first: usize, output: &mut [f32]) {
+        let [_, inner, outputs] = self.block.channels();
+        let line = self.after.width * outputs;
+        let rows = self.rows_of_a_strip(output.len() / line.max(1));
+        let mut filtered = vec![B::Value::default(); rows * self.after.width * inner];
+        let mut expanded = Expanded::default();
         for (index, output) in output.chunks_mut((rows * line).max(1)).enumerate() {
             let start = first + index * rows;
             let rows = start..start + output.len() / line;
-            let filtered = &mut filtered[..rows.len() * after.width * inner];
-            let (above, values) = match &self.expand {
-                None => (0, input),
-                Some(expand) => {
-                    let needed = self.depthwise.input_rows(sides, rows);
-                    wide.compute(expand, input, sides.width, needed);
-                    (wide.rows.start, &wide.values[..])
+            let filtered = &mut filtered[..rows.len() * self.after.width * inner];
+            let (above, values) = match self.block.unexpanded(self.input) {
+                Some(input) => (0, input),
+                None => {
+                    let needed = self.block.window().input_rows(self.sides, rows);
+                    expanded.compute(self, needed);
+                    (expanded.rows.start, &expanded.values[..])
                 }
             };
-            let expanded = ImageRows {
+            let rows = ImageRows {
                 values,
                 above,
-                sides,
+                sides: self.sides,
             };
-            self.depthwise
-                .apply_rows(expanded, start, Activation::Relu6, filtered);
-            let skip = self.adds_input.then(|| &input[start * line..]);
-            self.project.apply(filtered, skip, Activation::None, output);
+            self.block.filter(rows, start, filtered);
+            let skip = self.adds_input.then(|| &self.input[start * line..]);
+            self.block.project(filtered, skip, output);
         }
     }
 
     /// Returns the number of rows of the output in a strip, of `rows` in all.
-    fn rows_of_a_strip(&self, sides: Sides, rows: usize) -> usize {
-        let line = (sides.width * self.project.inputs()).max(1);
-        let most = (STRIP / line / self.depthwise.stride()).max(1);
+    fn rows_of_a_strip(&self, rows: usize) -> usize {
+        let line = (self.sides.width * self.block.channels()[1] * size_of::<B::Value>()).max(1);
+        let most = (STRIP / line / self.block.window().stride).max(1);
         // Strips of similar sizes.
         rows.div_ceil(rows.div_ceil(most).max(1)).max(1)
     }
@@ -116,26 +291,27 @@ impl InvertedResidual {
 
 /// Rows of the expanded image.
 #[derive(Default)]
-struct Expanded {
+struct Expanded<T> {
     rows: Range<usize>,
     /// The rows, and values of former ones.
-    values: Vec<f32>,
+    values: Vec<T>,
 }
 
-impl Expanded {
+impl<T: Output> Expanded<T> {
     /// Replaces the rows by later ones. Those that it already holds are kept.
-    fn compute(&mut self, expand: &PackedWeights, input: &[f32], width: usize, rows: Range<usize>) {
-        let line = width * expand.outputs();
+    fn compute<B: Block<Value = T>>(&mut self, image: &Image<'_, B>, rows: Range<usize>) {
+        let [inputs, inner, _] = image.block.channels();
+        let [source, line] = [inputs, inner].map(|channels| image.sides.width * channels);
         let dropped = rows.start.min(self.rows.end) - self.rows.start;
         self.values
             .copy_within(dropped * line..self.rows.len() * line, 0);
         if self.values.len() < rows.len() * line {
-            self.values.resize(rows.len() * line, 0.0);
+            self.values.resize(rows.len() * line, T::default());
         }
         let known = self.rows.end.clamp(rows.start, rows.end);
-        let input = &input[known * width * expand.inputs()..rows.end * width * expand.inputs()];
+        let input = &image.input[known * source..rows.end * source];
         let target = &mut self.values[(known - rows.start) * line..rows.len() * line];
-        expand.apply(input, None, Activation::Relu6, target);
+        image.block.expand(input, target);
         self.rows = rows;
     }
 }
@@ -151,9 +327,61 @@ mod tests {
         ((index * 7919 + 13) % 2003) as f32 / 1001.0 - 1.0
     }
 
-    fn linear(inputs: usize, outputs: usize) -> PackedWeights {
-        let bias: Vec<f32> = (0..outputs).map(|o| value(o + 5)).collect();
-        PackedWeights::new(inputs, &bias, |o, i| value(o * 41 + i))
+    fn floats(channels: usize, inner: usize, expands: bool, window: Window) -> FloatLayers {
+        let linear = |inputs: usize, outputs: usize| {
+            let bias: Vec<f32> = (0..outputs).map(|o| value(o + 5)).collect();
+            PackedWeights::new(inputs, &bias, |o, i| value(o * 41 + i))
+        };
+        let bias: Vec<f32> = (0..inner).map(value).collect();
+        FloatLayers {
+            expand: expands.then(|| linear(channels, inner)),
+            depthwise: Depthwise::new(window.kernel, window.stride, &bias, |c, y, x| {
+                value(c * 100 + y * 10 + x)
+            }),
+            project: linear(inner, channels),
+        }
+    }
+
+    fn bytes(channels: usize, inner: usize, window: Window) -> ByteLayers {
+        let linear = |inputs: usize, outputs: usize| {
+            let bias: Vec<f32> = (0..outputs).map(|o| value(o + 5)).collect();
+            let scales = vec![0.01; outputs];
+            ByteWeights::new(inputs, &bias, &scales, |o, i| {
+                (100.0 * value(o * 41 + i)) as i8
+            })
+        };
+        let bias: Vec<f32> = (0..inner).map(value).collect();
+        let scales = vec![0.01; inner];
+        ByteLayers {
+            expand: linear(channels, inner),
+            depthwise: ByteDepthwise::new(
+                window.kernel,
+                window.stride,
+                &bias,
+                &scales,
+                |c, y, x| (100.0 * value(c * 100 + y * 10 + x)) as i16,
+            ),
+            project: linear(inner, channels),
+        }
+    }
+
+    /// Compares strips with whole layers.
+    fn compare<B: Block>(block: &B, sides: Sides) -> Result<(), TestCaseError> {
+        let [channels, ..] = block.channels();
+        let input: Vec<f32> = (0..sides.pixels() * channels).map(value).collect();
+        let image = Image::new(block, &input, sides, block.window().stride == 1);
+        let expected = image.by_layers();
+        let (found, after) = image.apply();
+        prop_assert_eq!(after, sides.after(block.window().stride));
+        prop_assert_eq!(&found, &expected);
+        // In one piece, and the lower half of the rows alone.
+        let line = after.width * channels;
+        for first in [0, after.height / 2] {
+            let mut rows = vec![f32::NAN; (after.height - first) * line];
+            image.rows(first, &mut rows);
+            prop_assert_eq!(&rows[..], &expected[first * line..]);
+        }
+        Ok(())
     }
 
     proptest! {
@@ -166,29 +394,11 @@ mod tests {
             stride in 1_usize..4,
             expands: bool,
         ) {
+            let (sides, window) = (Sides { height, width }, Window { kernel, stride });
             // Wide enough for several strips.
-            let (channels, inner) = (6, if expands { 300 } else { 6 });
-            let sides = Sides { height, width };
-            let bias: Vec<f32> = (0..inner).map(value).collect();
-            let block = InvertedResidual {
-                expand: expands.then(|| linear(channels, inner)),
-                depthwise: Depthwise::new(kernel, stride, &bias, |c, y, x| {
-                    value(c * 100 + y * 10 + x)
-                }),
-                project: linear(inner, channels),
-                adds_input: stride == 1,
-            };
-            let input: Vec<f32> = (0..sides.pixels() * channels).map(value).collect();
-            let (expected, after) = block.apply_layers(&input, sides);
-            prop_assert_eq!(after, sides.after(stride));
-            prop_assert_eq!(&block.apply(&input, sides).0, &expected);
-            // In one piece, and the lower half of the rows alone.
-            let line = after.width * channels;
-            for first in [0, after.height / 2] {
-                let mut rows = vec![f32::NAN; (after.height - first) * line];
-                block.apply_rows(&input, sides, first, &mut rows);
-                prop_assert_eq!(&rows[..], &expected[first * line..]);
-            }
+            let inner = if expands { 300 } else { 6 };
+            compare(&floats(6, inner, expands, window), sides)?;
+            compare(&bytes(6, 1200, window), sides)?;
         }
     }
 }

@@ -12,30 +12,38 @@
 
 mod activation;
 mod attention;
+mod byte_depthwise;
+mod bytes;
 mod depthwise;
 mod exponential;
 mod gelu;
 #[cfg(feature = "grad")]
 pub mod grad;
+mod instructions;
 mod inverted;
 mod layer_norm;
 mod padding;
+mod panel;
 mod patches;
 mod pixels;
 mod prefetch;
 mod product;
+mod quads;
+mod sides;
 mod taps;
 mod threads;
 mod vectors;
 
 pub use activation::Activation;
 pub use attention::{Heads, Projections};
-pub use depthwise::{Depthwise, Sides};
+pub use byte_depthwise::ByteDepthwise;
+pub use depthwise::Depthwise;
 pub use gelu::Gelu;
-pub use inverted::InvertedResidual;
+pub use inverted::{ByteLayers, FloatLayers, InvertedResidual};
 pub use layer_norm::RowNorm;
 pub use padding::same_padding;
 pub use patches::{Padding, Patches};
 pub use pixels::{RGB, normalise};
-pub use product::{PackedWeights, ROW_BLOCK};
+pub use product::{ByteWeights, PackedWeights, ROW_BLOCK};
+pub use sides::Sides;
 pub use threads::{map, threads, with_awake_threads};

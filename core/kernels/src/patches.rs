@@ -1,9 +1,9 @@
 //! Dense convolution as a product: each output pixel is a row of input values times the weights.
 
 use crate::activation::Activation;
-use crate::depthwise::Sides;
 use crate::padding::{Span, same_padding};
 use crate::product::PackedWeights;
+use crate::sides::Sides;
 use crate::threads::for_pieces;
 
 /// Zeros around the input of a convolution. The output has `ceil(side / stride)` rows and columns

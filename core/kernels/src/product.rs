@@ -7,29 +7,84 @@
 //! Sums of one part of the depth wait in the output for the next: the order of the additions, and
 //! so every bit of the result, does not depend on the sizes of the blocks.
 
-mod blocks;
 mod byte_blocks;
 mod byte_weights;
-mod bytes;
-mod instructions;
-mod panel;
+mod float_blocks;
+mod float_weights;
 mod target;
-mod weights;
 
-#[cfg(feature = "grad")]
-pub(crate) use panel::{PANEL, PanelRow};
+pub use byte_weights::ByteWeights;
 pub use target::ROW_BLOCK;
-pub use weights::PackedWeights;
 
-use self::blocks::ROWS;
-#[cfg(not(feature = "grad"))]
-use self::panel::PANEL;
+use self::float_blocks::ROWS;
+use self::float_weights::FloatWeights;
 use self::target::{Lines, Product, Segments, Target};
-use self::weights::Panels;
 use crate::activation::Activation;
+use crate::bytes::{Input, Output};
+use crate::panel::PANEL;
 use crate::threads::{for_columns, for_pieces, threads};
 
+/// Weights of a linear map, arranged for [`PackedWeights::apply`].
+#[derive(Clone, Debug)]
+pub struct PackedWeights(Multiplied);
+
+/// What the weights are multiplied as.
+#[derive(Clone, Debug)]
+enum Multiplied {
+    Floats(FloatWeights),
+    Bytes(ByteWeights),
+}
+
+impl From<ByteWeights> for PackedWeights {
+    fn from(weights: ByteWeights) -> Self {
+        Self(Multiplied::Bytes(weights))
+    }
+}
+
 impl PackedWeights {
+    /// Arranges `weight(output, input)` and a bias with one value for each output.
+    ///
+    /// # Shapes
+    /// `[inputs] -> [outputs]`, with `outputs` the length of `bias`
+    #[must_use]
+    pub fn new(inputs: usize, bias: &[f32], weight: impl Fn(usize, usize) -> f32) -> Self {
+        Self(Multiplied::Floats(FloatWeights::new(inputs, bias, weight)))
+    }
+
+    /// Arranges integers `weight(output, input)`, which are multiplied by one scale for each
+    /// output. They take a quarter of the memory, and are unpacked for every product.
+    ///
+    /// # Shapes
+    /// `[inputs] -> [outputs]`, with `outputs` the length of `bias` and of `scales`
+    #[must_use]
+    pub fn of_integers(
+        inputs: usize,
+        bias: &[f32],
+        scales: &[f32],
+        weight: impl Fn(usize, usize) -> i8,
+    ) -> Self {
+        let weights = FloatWeights::of_integers(inputs, bias, scales, weight);
+        Self(Multiplied::Floats(weights))
+    }
+
+    /// Returns the length of an input row.
+    #[must_use]
+    pub fn inputs(&self) -> usize {
+        match &self.0 {
+            Multiplied::Floats(weights) => weights.inputs,
+            Multiplied::Bytes(weights) => weights.inputs(),
+        }
+    }
+
+    /// Returns the length of an output row.
+    #[must_use]
+    pub fn outputs(&self) -> usize {
+        match &self.0 {
+            Multiplied::Floats(weights) => weights.outputs,
+            Multiplied::Bytes(weights) => weights.outputs(),
+        }
+    }
+
     /// Computes `activation(x W + bias) + skip` for each row `x` of `input`.
     ///
     /// # Shapes
@@ -42,43 +97,101 @@ impl PackedWeights {
         activation: Activation,
         output: &mut [f32],
     ) {
-        if self.inputs() == 0 || self.outputs() == 0 {
-            return;
-        }
-        let rows = (input.len() / self.inputs()).min(output.len() / self.outputs());
-        let rows = skip.map_or(rows, |skip| rows.min(skip.len() / self.outputs()));
-        let output = &mut output[..rows * self.outputs()];
-        let products = rows * self.inputs() * self.outputs();
-        let product = Product {
-            weights: self,
-            input,
-            skip,
-            activation,
-        };
-        // Few rows: a thread that takes columns reads its part of the weights only.
-        if threads() > 1 && rows < 2 * ROW_BLOCK && self.bias.len() > 2 {
-            for_columns(output, self.outputs(), PANEL, products, |first, lines| {
-                product.compute(0, first, &mut Segments(lines));
-            });
-        } else {
-            for_pieces(output, self.outputs(), ROWS, products, |first, output| {
-                product.compute(first, 0, &mut Lines(output, self.outputs()));
-            });
+        match &self.0 {
+            Multiplied::Floats(weights) => Product {
+                weights,
+                input,
+                skip,
+                activation,
+            }
+            .apply(output),
+            Multiplied::Bytes(weights) => weights.apply(input, skip, activation, output),
         }
     }
 }
 
-impl Product<'_> {
-    /// Computes the target, whose first row and column are given; the column begins a panel.
-    fn compute(self, row: usize, column: usize, target: &mut impl Target) {
-        let product = Product {
-            input: &self.input[row * self.weights.inputs()..],
-            skip: self.skip.map(|skip| &skip[row * self.weights.outputs()..]),
-            ..self
-        };
-        match &self.weights.panels {
-            Panels::Bytes(weights) => weights.compute(product, column, target),
-            Panels::Floats(_) | Panels::Integers(..) => blocks::compute(product, column, target),
+impl ByteWeights {
+    /// Computes what [`PackedWeights::apply`] does.
+    pub(crate) fn apply<I: Input, O: Output>(
+        &self,
+        input: &[I],
+        skip: Option<&[f32]>,
+        activation: Activation,
+        output: &mut [O],
+    ) {
+        Product {
+            weights: self,
+            input,
+            skip,
+            activation,
+        }
+        .apply(output);
+    }
+}
+
+/// Weights that are multiplied with inputs `I` and give outputs `O`.
+trait Weights<I, O>: Sized {
+    /// Returns the numbers of inputs and outputs.
+    fn sizes(&self) -> [usize; 2];
+
+    /// Computes a target that begins with the product's first row; its first column begins a panel.
+    fn compute<T: Target<Value = O>>(product: Product<'_, Self, I>, column: usize, target: &mut T);
+}
+
+impl Weights<f32, f32> for FloatWeights {
+    fn sizes(&self) -> [usize; 2] {
+        [self.inputs, self.outputs]
+    }
+
+    fn compute<T: Target<Value = f32>>(
+        product: Product<'_, Self, f32>,
+        column: usize,
+        target: &mut T,
+    ) {
+        float_blocks::compute(product, column, target);
+    }
+}
+
+impl<I: Input, O: Output> Weights<I, O> for ByteWeights {
+    fn sizes(&self) -> [usize; 2] {
+        [self.inputs(), self.outputs()]
+    }
+
+    fn compute<T: Target<Value = O>>(product: Product<'_, Self, I>, column: usize, target: &mut T) {
+        byte_blocks::compute(product, column, target);
+    }
+}
+
+impl<W: Sync, I: Sync> Product<'_, W, I> {
+    /// Computes all rows that the input, the skip and the output have.
+    fn apply<O: Send>(self, output: &mut [O])
+    where
+        W: Weights<I, O>,
+    {
+        let [inputs, outputs] = self.weights.sizes();
+        if inputs == 0 || outputs == 0 {
+            return;
+        }
+        let rows = (self.input.len() / inputs).min(output.len() / outputs);
+        let rows = self
+            .skip
+            .map_or(rows, |skip| rows.min(skip.len() / outputs));
+        let output = &mut output[..rows * outputs];
+        let products = rows * inputs * outputs;
+        // Few rows: a thread that takes columns reads its part of the weights only.
+        if threads() > 1 && rows < 2 * ROW_BLOCK && outputs > 2 * PANEL {
+            for_columns(output, outputs, PANEL, products, |first, lines| {
+                W::compute(self, first, &mut Segments(lines));
+            });
+        } else {
+            for_pieces(output, outputs, ROWS, products, |first, output| {
+                let product = Product {
+                    input: &self.input[first * inputs..],
+                    skip: self.skip.map(|skip| &skip[first * outputs..]),
+                    ..self
+                };
+                W::compute(product, 0, &mut Lines(output, outputs));
+            });
         }
     }
 }

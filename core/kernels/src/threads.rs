@@ -13,12 +13,12 @@ const PATIENCE: std::time::Duration = std::time::Duration::from_millis(1);
 /// `work` with the number of rows before each piece and the piece. `products` is the number of
 /// multiplications of all the work.
 #[cfg(not(target_arch = "wasm32"))]
-pub(crate) fn for_pieces(
-    output: &mut [f32],
+pub(crate) fn for_pieces<T: Send>(
+    output: &mut [T],
     width: usize,
     tile: usize,
     products: usize,
-    work: impl Fn(usize, &mut [f32]) + Send + Sync,
+    work: impl Fn(usize, &mut [T]) + Send + Sync,
 ) {
     use rayon::prelude::*;
 
@@ -43,18 +43,18 @@ fn pieces(products: usize) -> usize {
 /// columns, and calls `work` with the number of columns before each piece and its part of each row.
 /// `products` is the number of multiplications of all the work.
 #[cfg(not(target_arch = "wasm32"))]
-pub(crate) fn for_columns(
-    output: &mut [f32],
+pub(crate) fn for_columns<T: Send>(
+    output: &mut [T],
     width: usize,
     tile: usize,
     products: usize,
-    work: impl Fn(usize, Vec<&mut [f32]>) + Send + Sync,
+    work: impl Fn(usize, Vec<&mut [T]>) + Send + Sync,
 ) {
     use rayon::prelude::*;
 
     let (width, tile) = (width.max(1), tile.max(1));
     let columns = width.div_ceil(pieces(products)).next_multiple_of(tile);
-    let mut pieces: Vec<Vec<&mut [f32]>> = Vec::new();
+    let mut pieces: Vec<Vec<&mut [T]>> = Vec::new();
     pieces.resize_with(width.div_ceil(columns), Vec::new);
     for row in output.chunks_exact_mut(width) {
         for (piece, part) in pieces.iter_mut().zip(row.chunks_mut(columns)) {
@@ -67,24 +67,24 @@ pub(crate) fn for_columns(
 
 /// Calls `work` with the whole output.
 #[cfg(target_arch = "wasm32")]
-pub(crate) fn for_pieces(
-    output: &mut [f32],
+pub(crate) fn for_pieces<T>(
+    output: &mut [T],
     _width: usize,
     _tile: usize,
     _products: usize,
-    work: impl Fn(usize, &mut [f32]),
+    work: impl Fn(usize, &mut [T]),
 ) {
     work(0, output);
 }
 
 /// Calls `work` with the whole rows.
 #[cfg(target_arch = "wasm32")]
-pub(crate) fn for_columns(
-    output: &mut [f32],
+pub(crate) fn for_columns<T>(
+    output: &mut [T],
     width: usize,
     _tile: usize,
     _products: usize,
-    work: impl Fn(usize, Vec<&mut [f32]>),
+    work: impl Fn(usize, Vec<&mut [T]>),
 ) {
     work(0, output.chunks_exact_mut(width.max(1)).collect());
 }

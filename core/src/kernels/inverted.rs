@@ -1,10 +1,13 @@
 //! Inverted residuals on the kernels.
 
 use espalier_kernels::Activation::Relu6;
-use espalier_kernels::{Depthwise, InvertedResidual, PackedWeights, Patches, RGB, Sides};
+use espalier_kernels::{
+    ByteLayers, Depthwise, FloatLayers, InvertedResidual, PackedWeights, Patches, RGB, Sides,
+};
 
 use super::weights::{KernelWeights, LinearName};
 use crate::error::{CoreError, Result};
+use crate::model::Arithmetic;
 use crate::nn::inverted_config::BlockSizes;
 use crate::nn::{InvertedConfig, Norms};
 use crate::weights::names::inverted_name;
@@ -34,31 +37,32 @@ fn packed(
     sizes: BlockSizes,
     weights: &mut KernelWeights,
 ) -> Result<InvertedResidual> {
-    let BlockSizes {
-        d_in,
-        d_inner,
-        d_out,
-        kernel,
-        stride,
-        ..
-    } = sizes;
-    let name = |conv: &str| format!("blocks.{index}.{conv}");
-    let expand = conv_name(&name("expand_conv"));
+    let name = |conv: &str| conv_name(&format!("blocks.{index}.{conv}"));
+    // The first block does not expand its input, and has weights whose rounding changes the answers.
+    if weights.arithmetic == Arithmetic::Int8 && sizes.expands {
+        let window = [sizes.kernel, sizes.stride];
+        let layers = ByteLayers {
+            expand: weights.byte_linear(&name("expand_conv"), sizes.d_in, sizes.d_inner)?,
+            depthwise: weights.byte_depthwise(&name("depthwise_conv"), sizes.d_inner, window)?,
+            project: weights.byte_linear(&name("project_conv"), sizes.d_inner, sizes.d_out)?,
+        };
+        return Ok(InvertedResidual::of_bytes(layers, sizes.adds_input()));
+    }
+    let expand = name("expand_conv");
     let expand = sizes
         .expands
-        .then(|| weights.linear(&expand, d_in, d_inner));
-    let filter = inverted_name(&name("depthwise_conv.weight"));
-    let filter = weights.floats(&filter, &[d_inner, 1, kernel, kernel])?;
-    let bias = inverted_name(&name("depthwise_conv.bias"));
-    let bias = weights.floats(&bias, &[d_inner])?;
-    Ok(InvertedResidual {
+        .then(|| weights.linear(&expand, sizes.d_in, sizes.d_inner));
+    let (kernel, channels) = (sizes.kernel, sizes.d_inner);
+    let (filter, bias) =
+        weights.with_bias(&name("depthwise_conv"), &[channels, 1, kernel, kernel])?;
+    let layers = FloatLayers {
         expand: expand.transpose()?,
-        depthwise: Depthwise::new(kernel, stride, &bias, |c, y, x| {
+        depthwise: Depthwise::new(kernel, sizes.stride, &bias, |c, y, x| {
             filter[(c * kernel + y) * kernel + x]
         }),
-        project: weights.linear(&conv_name(&name("project_conv")), d_inner, d_out)?,
-        adds_input: sizes.adds_input(),
-    })
+        project: weights.linear(&name("project_conv"), channels, sizes.d_out)?,
+    };
+    Ok(InvertedResidual::of_floats(layers, sizes.adds_input()))
 }
 
 impl InvertedStages {
@@ -81,9 +85,8 @@ impl InvertedStages {
             });
         }
         let width = config.stem_width;
-        let stem = inverted_name("conv_stem.weight");
-        let stem = weights.floats(&stem, &[width, RGB, STEM_KERNEL, STEM_KERNEL])?;
-        let bias = weights.floats(&inverted_name("conv_stem.bias"), &[width])?;
+        let shape = [width, RGB, STEM_KERNEL, STEM_KERNEL];
+        let (stem, bias) = weights.with_bias(&conv_name("conv_stem"), &shape)?;
         let stem = Patches::new(STEM_KERNEL, 2, RGB, &bias, |o, i, y, x| {
             stem[((o * RGB + i) * STEM_KERNEL + y) * STEM_KERNEL + x]
         });

@@ -1,6 +1,6 @@
 //! Weights of layers, taken from named tensors and packed.
 
-use espalier_kernels::{PackedWeights, RowNorm};
+use espalier_kernels::{ByteDepthwise, ByteWeights, PackedWeights, RowNorm};
 
 use std::collections::BTreeMap;
 
@@ -13,8 +13,8 @@ use crate::weights::{StoredTensor, StoredTensors, StoredValues, q8};
 /// file; small layers are faster if they are unpacked once.
 const MOST_UNPACKED: usize = 1 << 19;
 
-/// Maps of fewer inputs multiply floats: rounding the inputs and scaling the sums take as long as is
-/// gained.
+/// Maps of fewer inputs multiply floats if their output is floats: rounding the inputs and scaling the
+/// sums take as long as is gained.
 const LEAST_ROUNDED: usize = 80;
 
 /// Named tensors, each of which is taken once, so that its memory is free as soon as it is packed.
@@ -96,19 +96,7 @@ impl KernelWeights {
         let inputs = shape.iter().skip(1).product();
         let values = self.take(name, shape)?;
         if self.arithmetic == Arithmetic::Int8 && inputs >= LEAST_ROUNDED {
-            let (integers, scales) = match values {
-                StoredValues::Int8 { values, scales } => (values, scales),
-                // A model that was opened for training has the floats of a bundle's integers.
-                StoredValues::F32(values) => {
-                    let rows = values.chunks(inputs).map(q8::integers_of);
-                    let (integers, scales): (Vec<_>, Vec<_>) = rows.unzip();
-                    (integers.concat(), scales)
-                }
-            };
-            let value = |output, input| integers[place(output, input)];
-            return Ok(PackedWeights::for_rounded_inputs(
-                inputs, bias, &scales, value,
-            ));
+            return Ok(byte_weights(values, inputs, bias, place).into());
         }
         Ok(match values {
             StoredValues::F32(values) => {
@@ -126,6 +114,59 @@ impl KernelWeights {
         })
     }
 
+    /// Takes a linear layer `name` with its bias and packs its integers.
+    pub(super) fn byte_linear(
+        &mut self,
+        name: &LinearName,
+        inputs: usize,
+        outputs: usize,
+    ) -> Result<ByteWeights> {
+        let bias = self.bias(name, outputs)?;
+        let values = self.take(&name.weight, &[outputs, inputs])?;
+        Ok(byte_weights(values, inputs, &bias, |output, input| {
+            output * inputs + input
+        }))
+    }
+
+    /// Takes a depthwise convolution with its bias and packs its integers. Weights that are stored as
+    /// floats are rounded to 16 bits.
+    pub(super) fn byte_depthwise(
+        &mut self,
+        name: &LinearName,
+        channels: usize,
+        [kernel, stride]: [usize; 2],
+    ) -> Result<ByteDepthwise> {
+        let bias = self.bias(name, channels)?;
+        let (integers, scales) = match self.take(&name.weight, &[channels, 1, kernel, kernel])? {
+            StoredValues::Int8 { values, scales } => {
+                (values.into_iter().map(i16::from).collect(), scales)
+            }
+            StoredValues::F32(values) => {
+                q8::wide_integers_of(&values, kernel * kernel, ByteDepthwise::MOST)
+            }
+        };
+        let weight = |c: usize, y: usize, x: usize| integers[(c * kernel + y) * kernel + x];
+        Ok(ByteDepthwise::new(kernel, stride, &bias, &scales, weight))
+    }
+
+    /// Takes a layer and its bias in `f32`; the first number of its shape is that of the outputs.
+    pub(super) fn with_bias(
+        &mut self,
+        name: &LinearName,
+        shape: &[usize],
+    ) -> Result<(Vec<f32>, Vec<f32>)> {
+        let bias = self.bias(name, shape[0])?;
+        Ok((self.floats(&name.weight, shape)?, bias))
+    }
+
+    /// Takes the bias of a layer.
+    fn bias(&mut self, name: &LinearName, outputs: usize) -> Result<Vec<f32>> {
+        match &name.bias {
+            Some(bias) => self.floats(bias, &[outputs]),
+            None => Ok(vec![0.0; outputs]),
+        }
+    }
+
     /// Takes a linear layer `name` with its bias and packs it.
     pub(super) fn linear(
         &mut self,
@@ -133,10 +174,7 @@ impl KernelWeights {
         inputs: usize,
         outputs: usize,
     ) -> Result<PackedWeights> {
-        let bias = match &name.bias {
-            Some(bias) => self.floats(bias, &[outputs])?,
-            None => vec![0.0; outputs],
-        };
+        let bias = self.bias(name, outputs)?;
         self.packed(&name.weight, &[outputs, inputs], &bias, |output, input| {
             output * inputs + input
         })
@@ -150,7 +188,28 @@ impl KernelWeights {
     }
 }
 
-/// Names of the tensors of a linear layer.
+/// Packs integers; `place(output, input)` is the position of a weight.
+fn byte_weights(
+    values: StoredValues,
+    inputs: usize,
+    bias: &[f32],
+    place: impl Fn(usize, usize) -> usize,
+) -> ByteWeights {
+    let (integers, scales) = match values {
+        StoredValues::Int8 { values, scales } => (values, scales),
+        // A model that was opened for training has the floats of a bundle's integers.
+        StoredValues::F32(values) => {
+            let rows = values.chunks(inputs.max(1)).map(q8::integers_of);
+            let (integers, scales): (Vec<_>, Vec<_>) = rows.unzip();
+            (integers.concat(), scales)
+        }
+    };
+    ByteWeights::new(inputs, bias, &scales, |output, input| {
+        integers[place(output, input)]
+    })
+}
+
+/// Names of the tensors of a layer.
 pub(super) struct LinearName {
     pub weight: String,
     pub bias: Option<String>,

@@ -41,48 +41,63 @@ pub fn is_worth_quantising(name: &str, tensor: &HostTensor) -> bool {
 /// `x ~ value * scale`; a row of zeros has scale 1.
 #[must_use]
 pub fn quantise(tensor: &HostTensor, max_level: i8) -> (Vec<i8>, Vec<f32>) {
-    let max_level = f32::from(max_level.max(1));
     let width = (tensor.data.len() / rows(&tensor.shape).max(1)).max(1);
-    let mut values = Vec::with_capacity(tensor.data.len());
-    let mut scales = Vec::new();
-    for row in tensor.data.chunks(width) {
-        let largest = row.iter().fold(0.0_f32, |m, v| m.max(v.abs()));
-        let scale = if largest > 0.0 {
-            largest / max_level
-        } else {
-            1.0
-        };
-        values.extend(
-            row.iter()
-                .map(|v| (v / scale).round().clamp(-max_level, max_level) as i8),
-        );
-        scales.push(scale);
-    }
-    (values, scales)
+    let rows = tensor.data.chunks(width);
+    let rows = rows.map(|row| rounded(row, i16::from(max_level)));
+    let (integers, scales): (Vec<_>, Vec<_>) = rows.unzip();
+    let values = integers.concat().into_iter().map(|value| value as i8);
+    (values.collect(), scales)
 }
 
 /// Returns the integers and the scale of one row. A row that was quantised gets its integers back; another
 /// one is rounded.
 #[must_use]
 pub fn integers_of(row: &[f32]) -> (Vec<i8>, f32) {
+    let (integers, scale) = rounded(row, i16::from(levels_of(row).unwrap_or(Q8)));
+    (
+        integers.into_iter().map(|value| value as i8).collect(),
+        scale,
+    )
+}
+
+/// Returns the integers and the scale of each row of `width` values. Rows that were quantised get their
+/// integers back; another one is rounded to `most` levels of each sign.
+#[must_use]
+pub fn wide_integers_of(values: &[f32], width: usize, most: i16) -> (Vec<i16>, Vec<f32>) {
+    let rows = values.chunks(width.max(1)).map(|row| {
+        let levels = levels_of(row).map_or(most, i16::from);
+        rounded(row, levels)
+    });
+    let (integers, scales): (Vec<_>, Vec<_>) = rows.unzip();
+    (integers.concat(), scales)
+}
+
+/// Returns the levels that a row was quantised to; `None` for another one.
+fn levels_of(row: &[f32]) -> Option<i8> {
     /// How far a value may be from an integer after two roundings of a float.
     const ROUNDING: f32 = 1e-3;
 
-    let largest = row.iter().fold(0.0_f32, |most, x| most.max(x.abs()));
-    let scale = |levels: i8| largest / f32::from(levels);
+    let largest = largest(row);
     let fits = |levels: &i8| {
-        let steps = row.iter().map(|x| x / scale(*levels));
+        let steps = row.iter().map(|x| x / (largest / f32::from(*levels)));
         steps
             .map(|x| (x - x.round()).abs())
             .all(|error| error < ROUNDING)
     };
-    let levels = [Q5, Q6, Q7, Q8].into_iter().find(fits).unwrap_or(Q8);
-    let tensor = HostTensor {
-        shape: vec![1, row.len()],
-        data: row.to_vec(),
-    };
-    let (integers, scales) = quantise(&tensor, levels);
-    (integers, scales.first().copied().unwrap_or(1.0))
+    [Q5, Q6, Q7, Q8].into_iter().find(fits)
+}
+
+fn largest(row: &[f32]) -> f32 {
+    row.iter().fold(0.0, |most, x| most.max(x.abs()))
+}
+
+/// Returns the values of a row as multiples of its scale, from `-levels` to `levels`.
+fn rounded(row: &[f32], levels: i16) -> (Vec<i16>, f32) {
+    let (levels, largest) = (f32::from(levels.max(1)), largest(row));
+    let scale = if largest > 0.0 { largest / levels } else { 1.0 };
+    let steps = row.iter().map(|x| (x / scale).round());
+    let integers = steps.map(|x| x.clamp(-levels, levels) as i16);
+    (integers.collect(), scale)
 }
 
 /// Multiplies each row of integers by its scale; there are as many rows as scales.

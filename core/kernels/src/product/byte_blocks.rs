@@ -3,59 +3,60 @@
 //! Sums of integers are exact, and the few operations on floats before and after them are rounded in
 //! the same way by every processor.
 
-use super::byte_weights::{ByteWeights, QUAD, Quads};
-use super::bytes::{RowScale, quantise};
-use super::instructions::{Dots, Instructions, Work};
-use super::panel::PANEL;
+use super::byte_weights::{ByteWeights, Constants};
 use super::target::{Product, ROW_BLOCK, Target};
 use crate::activation::Activation;
+use crate::bytes::{Buffers, Input, Output, RowScale};
+use crate::instructions::{Dots, Instructions, Work};
+use crate::panel::PANEL;
+use crate::quads::{QUAD, Quads};
 
-impl ByteWeights {
-    /// Computes a target that begins with the product's first row; its first column begins a panel.
-    pub(super) fn compute(&self, product: Product<'_>, column: usize, target: &mut impl Target) {
-        // One is always available.
-        if let Some(instructions) = Instructions::available().next() {
-            self.compute_with(instructions, product, column, target);
-        }
-    }
-
-    fn compute_with(
-        &self,
-        instructions: Instructions,
-        product: Product<'_>,
-        column: usize,
-        target: &mut impl Target,
-    ) {
-        instructions.run(Blocks {
-            product,
-            weights: self,
-            column,
-            target,
-        });
+/// Computes a target that begins with the product's first row; its first column begins a panel.
+pub(super) fn compute<I: Input, T: Target<Value: Output>>(
+    product: Product<'_, ByteWeights, I>,
+    column: usize,
+    target: &mut T,
+) {
+    // One is always available.
+    if let Some(instructions) = Instructions::available().next() {
+        compute_with(instructions, product, column, target);
     }
 }
 
+fn compute_with<I: Input, T: Target<Value: Output>>(
+    instructions: Instructions,
+    product: Product<'_, ByteWeights, I>,
+    column: usize,
+    target: &mut T,
+) {
+    instructions.run(Blocks {
+        product,
+        column,
+        target,
+    });
+}
+
 /// The blocks of a target.
-struct Blocks<'a, T> {
-    product: Product<'a>,
-    weights: &'a ByteWeights,
+struct Blocks<'a, I, T> {
+    product: Product<'a, ByteWeights, I>,
     /// First column of the target.
     column: usize,
     target: &'a mut T,
 }
 
 /// Rows that are multiplied with the same weights before the next ones.
-struct RowBlock {
+struct RowBlock<'a> {
     /// Index of the first row.
     first: usize,
     /// `[rows, quads]`
-    bytes: Vec<[u8; QUAD]>,
-    scales: Vec<RowScale>,
+    bytes: &'a [[u8; QUAD]],
+    /// `[rows]`
+    scales: &'a [RowScale],
 }
 
 /// A tile's place.
 struct Tile<'a> {
-    weights: &'a [Quads],
+    weights: &'a [Quads<i8>],
     panel: usize,
     /// First row in the block.
     row: usize,
@@ -65,35 +66,34 @@ struct Tile<'a> {
     from: usize,
 }
 
-impl<T: Target> Work for Blocks<'_, T> {
+impl<I: Input, T: Target<Value: Output>> Work for Blocks<'_, I, T> {
     fn is_narrow(&self) -> bool {
-        self.weights.is_narrow
+        self.product.weights.are_narrow
     }
 
     #[inline(always)]
     fn run<D: Dots>(mut self, dots: D) {
-        let (rows, inputs) = (self.target.rows(), self.product.weights.inputs());
+        let weights = self.product.weights;
+        let (rows, quads) = (self.target.rows(), weights.inputs.div_ceil(QUAD));
         if rows == 0 {
             return;
         }
-        let (width, quads) = (self.target.row(0).len(), inputs.div_ceil(QUAD));
-        let mut block = RowBlock {
-            first: 0,
-            bytes: vec![[0; QUAD]; rows.min(ROW_BLOCK) * quads],
-            scales: Vec::with_capacity(rows.min(ROW_BLOCK)),
-        };
-        while block.first < rows {
-            let input = self.product.input[block.first * inputs..].chunks_exact(inputs);
-            let bytes = block.bytes.chunks_exact_mut(quads);
-            block.scales.clear();
-            for (row, bytes) in input.take(rows - block.first).zip(bytes) {
-                block.scales.push(quantise(row, bytes.as_flattened_mut()));
-            }
+        let width = self.target.row(0).len();
+        let mut buffers = Buffers::default();
+        for first in (0..rows).step_by(ROW_BLOCK) {
+            let input = first * weights.inputs..rows.min(first + ROW_BLOCK) * weights.inputs;
+            let input = &self.product.input[input];
+            let (bytes, scales) = I::bytes(input, weights.inputs, &mut buffers);
+            let block = RowBlock {
+                first,
+                bytes,
+                scales,
+            };
             for from in (0..width).step_by(PANEL) {
                 let panel = (self.column + from) / PANEL;
                 for first in (0..PANEL.min(width - from)).step_by(D::COLUMNS) {
                     let tile = Tile {
-                        weights: &self.weights.quads[panel * quads..][..quads],
+                        weights: &weights.quads[panel * quads..][..quads],
                         panel,
                         row: 0,
                         first,
@@ -102,15 +102,14 @@ impl<T: Target> Work for Blocks<'_, T> {
                     self.tiles(dots, &block, tile);
                 }
             }
-            block.first += block.scales.len();
         }
     }
 }
 
-impl<T: Target> Blocks<'_, T> {
+impl<I: Input, T: Target<Value: Output>> Blocks<'_, I, T> {
     /// Computes all tiles of some columns.
     #[inline(always)]
-    fn tiles<D: Dots>(&mut self, dots: D, block: &RowBlock, mut tile: Tile<'_>) {
+    fn tiles<D: Dots>(&mut self, dots: D, block: &RowBlock<'_>, mut tile: Tile<'_>) {
         while tile.row < block.scales.len() {
             let left = block.scales.len() - tile.row;
             // Tiles of similar sizes.
@@ -131,7 +130,7 @@ impl<T: Target> Blocks<'_, T> {
     }
 
     #[inline(always)]
-    fn tile<D: Dots, const R: usize>(&mut self, dots: D, block: &RowBlock, tile: &Tile<'_>) {
+    fn tile<D: Dots, const R: usize>(&mut self, dots: D, block: &RowBlock<'_>, tile: &Tile<'_>) {
         let length = tile.weights.len();
         // Slices of a known length need no check in the loop.
         let rows: [&[[u8; QUAD]]; R] =
@@ -139,70 +138,141 @@ impl<T: Target> Blocks<'_, T> {
         let mut sums = [dots.zero(); R];
         for (index, weights) in tile.weights.iter().enumerate() {
             for (sums, row) in sums.iter_mut().zip(&rows) {
-                *sums = dots.add(*sums, row[index], weights, tile.first);
+                *sums = dots.add(*sums, dots.same(row[index]), weights, tile.first);
             }
         }
+        // Whole arrays, which stay in the registers until here.
+        let sums = sums.map(|sums| dots.finish(sums));
         for (index, sums) in sums.iter().enumerate() {
             let row = tile.row + index;
-            let values = self.values::<D>(&dots.finish(*sums), block.scales[row], tile);
-            self.store::<D>(block.first + row, &values, tile.from);
+            self.store::<D>(block.first + row, block.scales[row], sums, tile);
         }
-    }
-
-    /// Returns the output of a row's sums, before anything is added to it.
-    #[inline(always)]
-    fn values<D: Dots>(
-        &self,
-        sums: &[i32; PANEL],
-        of_row: RowScale,
-        tile: &Tile<'_>,
-    ) -> [f32; PANEL] {
-        let totals = &self.weights.totals[tile.panel][tile.first..][..D::COLUMNS];
-        let scales = &self.weights.scales[tile.panel].0[tile.first..][..D::COLUMNS];
-        let bias = &self.product.weights.bias[tile.panel].0[tile.first..][..D::COLUMNS];
-        let (low, high) = match self.product.activation {
-            Activation::None => (f32::NEG_INFINITY, f32::INFINITY),
-            Activation::Relu => (0.0, f32::INFINITY),
-            Activation::Relu6 => (0.0, 6.0),
-        };
-        let zero = i32::from(of_row.zero);
-        let mut values = [0.0; PANEL];
-        for column in 0..D::COLUMNS {
-            let sum = (sums[column] - zero * totals[column]) as f32;
-            let value = sum * (of_row.scale * scales[column]) + bias[column];
-            // NaN is neither.
-            let value = if value < low { low } else { value };
-            values[column] = if value > high { high } else { value };
-        }
-        values
     }
 
     /// Stores a row of a tile.
     #[inline(always)]
-    fn store<D: Dots>(&mut self, row: usize, values: &[f32; PANEL], from: usize) {
-        let outputs = self.product.weights.outputs();
-        let skip = self.product.skip;
-        let skip = skip.map(|skip| &skip[row * outputs + self.column + from..]);
-        let target = &mut self.target.row(row)[from..];
-        // A known length needs no loop.
-        if target.len() >= D::COLUMNS {
-            put(&mut target[..D::COLUMNS], &values[..D::COLUMNS], skip);
-        } else {
-            put(target, &values[..target.len()], skip);
+    fn store<D: Dots>(
+        &mut self,
+        row: usize,
+        of_row: RowScale,
+        sums: &[i32; PANEL],
+        tile: &Tile<'_>,
+    ) {
+        let Product {
+            weights,
+            skip,
+            activation,
+            ..
+        } = self.product;
+        let columns = Columns {
+            sums,
+            of_row,
+            constants: &weights.constants[tile.panel],
+            first: tile.first,
+            activation,
+        };
+        let skip = skip.map(|skip| &skip[row * weights.outputs + self.column + tile.from..]);
+        let target = &mut self.target.row(row)[tile.from..];
+        match D::COLUMNS {
+            PANEL => columns.store::<PANEL, 16, _>(target, skip),
+            16 => columns.store::<16, 16, _>(target, skip),
+            _ => columns.store::<8, 8, _>(target, skip),
         }
     }
 }
 
-/// Stores values, with what is added to them.
-#[inline(always)]
-fn put(target: &mut [f32], values: &[f32], skip: Option<&[f32]>) {
-    match skip {
-        None => target.copy_from_slice(values),
-        Some(skip) => {
-            for ((target, value), skip) in target.iter_mut().zip(values).zip(skip) {
-                *target = value + skip;
+/// What some outputs of a row are computed from.
+struct Columns<'a> {
+    sums: &'a [i32; PANEL],
+    of_row: RowScale,
+    constants: &'a Constants,
+    /// First column in the panel.
+    first: usize,
+    activation: Activation,
+}
+
+impl Columns<'_> {
+    /// Stores at most `N` outputs, `PART` at a time.
+    #[inline(always)]
+    fn store<const N: usize, const PART: usize, O: Output>(
+        &self,
+        target: &mut [O],
+        skip: Option<&[f32]>,
+    ) {
+        // A known length needs no loop.
+        if let Some(target) = target.first_chunk_mut::<N>() {
+            self.store_parts::<PART, O>(target, 0, skip);
+            return;
+        }
+        let mut from = 0;
+        from += self.store_parts::<PART, O>(&mut target[from..], from, skip);
+        from += self.store_parts::<8, O>(&mut target[from..], from, skip);
+        self.store_parts::<1, O>(&mut target[from..], from, skip);
+    }
+
+    /// Stores outputs from a column on, `PART` at a time; returns how many these are.
+    #[inline(always)]
+    fn store_parts<const PART: usize, O: Output>(
+        &self,
+        target: &mut [O],
+        from: usize,
+        skip: Option<&[f32]>,
+    ) -> usize {
+        let (parts, _) = target.as_chunks_mut::<PART>();
+        let count = parts.len() * PART;
+        match skip {
+            None => {
+                for (part, target) in parts.iter_mut().enumerate() {
+                    let mut outputs = [O::default(); PART];
+                    let values = self.values::<PART, O>(from + part * PART);
+                    for (output, value) in outputs.iter_mut().zip(values) {
+                        *output = O::of(value);
+                    }
+                    *target = outputs;
+                }
+            }
+            Some(skip) => {
+                let skip = skip[from..].as_chunks::<PART>().0;
+                for (part, (target, skip)) in parts.iter_mut().zip(skip).enumerate() {
+                    let values = self.values::<PART, O>(from + part * PART);
+                    for ((target, value), skip) in target.iter_mut().zip(values).zip(skip) {
+                        *target = O::of(value + skip);
+                    }
+                }
             }
         }
+        count
+    }
+
+    /// Returns outputs before anything is added to them.
+    #[inline(always)]
+    fn values<const N: usize, O: Output>(&self, from: usize) -> [f32; N] {
+        let Constants {
+            scales,
+            totals,
+            bias,
+        } = self.constants;
+        let [scales, totals, bias] =
+            [scales, totals, bias].map(|row| &row.0[self.first + from..][..N]);
+        let sums = &self.sums[from..][..N];
+        let RowScale { scale, zero } = self.of_row;
+        let zero = f32::from(zero) * scale;
+        let (low, high) = match self.activation {
+            Activation::None => (f32::NEG_INFINITY, f32::INFINITY),
+            Activation::Relu => (0.0, f32::INFINITY),
+            Activation::Relu6 => (0.0, 6.0),
+        };
+        let mut values = [0.0; N];
+        for (column, value) in values.iter_mut().enumerate() {
+            *value = sums[column] as f32 * (scale * scales[column])
+                + (bias[column] - zero * totals[column]);
+            if !O::IS_RECTIFIED {
+                // NaN is neither.
+                *value = if *value < low { low } else { *value };
+                *value = if *value > high { high } else { *value };
+            }
+        }
+        values
     }
 }
 
@@ -210,10 +280,11 @@ fn put(target: &mut [f32], values: &[f32], skip: Option<&[f32]>) {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::byte_weights::NARROW;
+    use super::super::PackedWeights;
     use super::super::target::Lines;
-    use super::super::weights::{PackedWeights, Panels};
     use super::*;
+    use crate::bytes::quantise;
+    use crate::quads::NARROW;
 
     /// Returns a fixed value between -1 and 1 for a position.
     fn value(index: usize) -> f32 {
@@ -232,20 +303,24 @@ mod tests {
     /// Bounds of weights: narrow ones, and all.
     const BOUNDS: [[i8; 2]; 2] = [[-NARROW, NARROW], [i8::MIN, i8::MAX]];
 
-    fn packed(bounds: [i8; 2], inputs: usize, outputs: usize) -> PackedWeights {
+    fn packed(bounds: [i8; 2], inputs: usize, outputs: usize) -> ByteWeights {
         let bias: Vec<f32> = (0..outputs).map(|o| value(o + 5)).collect();
         let weight = |o, i| weight(bounds, o, i);
-        PackedWeights::for_rounded_inputs(inputs, &bias, &vec![0.02; outputs], weight)
+        ByteWeights::new(inputs, &bias, &vec![0.02; outputs], weight)
     }
 
     /// Returns one output by its definition.
     fn naive(bounds: [i8; 2], row: &[f32], output: usize, activation: Activation) -> f32 {
         let mut bytes = vec![0; row.len()];
         let of_row = quantise(row, &mut bytes);
-        let products = bytes.iter().enumerate().map(|(input, byte)| {
-            (i32::from(*byte) - i32::from(of_row.zero)) * i32::from(weight(bounds, output, input))
-        });
-        let value = products.sum::<i32>() as f32 * (of_row.scale * 0.02) + value(output + 5);
+        let products = bytes
+            .iter()
+            .enumerate()
+            .map(|(input, byte)| i32::from(*byte) * i32::from(weight(bounds, output, input)));
+        let weights = (0..row.len()).map(|input| i32::from(weight(bounds, output, input)));
+        let zero = f32::from(of_row.zero) * of_row.scale;
+        let value = products.sum::<i32>() as f32 * (of_row.scale * 0.02)
+            + (value(output + 5) - zero * (weights.sum::<i32>() as f32 * 0.02));
         activation.apply_one(value)
     }
 
@@ -271,14 +346,11 @@ mod tests {
             let mut output = vec![f32::NAN; rows * outputs];
             weights.apply(&input, None, activation, &mut output);
             prop_assert_eq!(&output, &expected);
-            let Panels::Bytes(bytes) = &weights.panels else {
-                panic!("the weights are {:?}", weights.panels);
-            };
             let product = Product { weights: &weights, input: &input, skip: None, activation };
             for instructions in Instructions::available() {
                 let mut output = vec![f32::NAN; rows * outputs];
                 let lines = &mut Lines(&mut output, outputs);
-                bytes.compute_with(instructions, product, 0, lines);
+                compute_with(instructions, product, 0, lines);
                 prop_assert_eq!(&output, &expected, "{:?}", instructions);
             }
         }
@@ -296,7 +368,7 @@ mod tests {
             let bias: Vec<f32> = (0..outputs).map(|o| value(o + 5)).collect();
             let float = |o, i| f32::from(weight(BOUNDS[0], o, i)) * 0.02;
             let floats = PackedWeights::new(inputs, &bias, float);
-            let outputs = [packed(BOUNDS[0], inputs, outputs), floats].map(|weights| {
+            let outputs = [packed(BOUNDS[0], inputs, outputs).into(), floats].map(|weights| {
                 let mut output = vec![f32::NAN; rows * outputs];
                 weights.apply(&input, skip, Activation::None, &mut output);
                 output

@@ -1,68 +1,108 @@
 //! Integer weights in the order in which they are multiplied with bytes.
 
-use super::panel::{PANEL, PanelRow};
+use crate::panel::{PANEL, PanelRow, padded};
+use crate::quads::{QUAD, Quads, are_narrow};
 
-/// Largest absolute value of narrow weights: the sum of two of their products with bytes fits into 16
-/// bits.
-pub(super) const NARROW: i8 = 63;
-
-/// Inputs that are multiplied by one instruction.
-pub(super) const QUAD: usize = 4;
-
-/// The weights of four inputs for each column of a panel, in cache lines of their own.
-#[derive(Clone, Copy, Debug)]
-#[repr(C, align(64))]
-pub(super) struct Quads(pub(super) [[i8; QUAD]; PANEL]);
-
-/// Integers in the order in which they are multiplied.
+/// Integers of a linear map that are multiplied with inputs in bytes, so that an input has an error of
+/// at most 1/255 of its row's range. Large maps are several times faster than with floats. All
+/// processors give the same bits.
 #[derive(Clone, Debug)]
-pub(super) struct ByteWeights {
+pub struct ByteWeights {
+    pub(super) inputs: usize,
+    pub(super) outputs: usize,
     /// Panel after panel, one element for each four inputs, padded with zeros.
-    pub(super) quads: Vec<Quads>,
-    /// One element for each panel, as those of the bias.
-    pub(super) scales: Vec<PanelRow>,
+    pub(super) quads: Vec<Quads<i8>>,
+    /// One element for each panel.
+    pub(super) constants: Vec<Constants>,
+    pub(super) are_narrow: bool,
+}
+
+/// Constants of the columns of a panel.
+#[derive(Clone, Debug)]
+pub(super) struct Constants {
+    /// What a unit of a sum is worth, for inputs in units of 1.
+    pub(super) scales: PanelRow,
     /// The sums of the weights of each output.
-    pub(super) totals: Vec<[i32; PANEL]>,
-    /// Whether all weights lie within [`NARROW`].
-    pub(super) is_narrow: bool,
+    pub(super) totals: PanelRow,
+    pub(super) bias: PanelRow,
 }
 
 impl ByteWeights {
-    /// Arranges `weight(output, input)` in as many panels as there are rows of scales.
-    pub(super) fn new(
-        [inputs, outputs]: [usize; 2],
-        scales: Vec<PanelRow>,
+    /// Arranges integers `weight(output, input)`, which are multiplied by one scale for each output.
+    ///
+    /// # Shapes
+    /// `[inputs] -> [outputs]`, with `outputs` the length of `bias` and of `scales`
+    #[must_use]
+    pub fn new(
+        inputs: usize,
+        bias: &[f32],
+        scales: &[f32],
         weight: impl Fn(usize, usize) -> i8,
     ) -> Self {
-        let mut quads = Vec::with_capacity(scales.len() * inputs.div_ceil(QUAD));
-        let mut totals = Vec::with_capacity(scales.len());
+        let outputs = bias.len();
+        let mut quads = Vec::with_capacity(outputs.div_ceil(PANEL) * inputs.div_ceil(QUAD));
+        let mut totals = Vec::with_capacity(outputs);
         for first in (0..outputs).step_by(PANEL) {
-            let columns = || (first..outputs).take(PANEL).enumerate();
-            let mut sums = [0; PANEL];
-            for (column, output) in columns() {
+            let columns = || (first..outputs).take(PANEL);
+            totals.extend(columns().map(|output| {
                 let weights = (0..inputs).map(|input| i32::from(weight(output, input)));
-                sums[column] = weights.sum();
-            }
-            totals.push(sums);
+                weights.sum::<i32>() as f32 * scales[output]
+            }));
             for from in (0..inputs).step_by(QUAD) {
-                let mut row = Quads([[0; QUAD]; PANEL]);
-                for (column, output) in columns() {
-                    for (slot, input) in row.0[column].iter_mut().zip(from..inputs) {
+                let mut row = Quads::default();
+                for (column, output) in row.0.iter_mut().zip(columns()) {
+                    for (slot, input) in column.iter_mut().zip(from..inputs) {
                         *slot = weight(output, input);
                     }
                 }
                 quads.push(row);
             }
         }
-        let is_narrow = |weight: &i8| weight.unsigned_abs() <= NARROW.unsigned_abs();
-        Self {
-            is_narrow: quads
-                .iter()
-                .flat_map(|row| row.0.as_flattened())
-                .all(is_narrow),
-            quads,
+        let rows = padded(scales)
+            .into_iter()
+            .zip(padded(&totals))
+            .zip(padded(bias));
+        let constants = rows.map(|((scales, totals), bias)| Constants {
             scales,
             totals,
+            bias,
+        });
+        Self {
+            inputs,
+            outputs,
+            are_narrow: are_narrow(&quads),
+            quads,
+            constants: constants.collect(),
         }
+    }
+
+    /// Returns the weights with outputs in units of `step`.
+    pub(crate) fn in_steps_of(mut self, step: f32) -> Self {
+        for Constants {
+            scales,
+            totals,
+            bias,
+        } in &mut self.constants
+        {
+            for value in [scales, totals, bias]
+                .into_iter()
+                .flat_map(|row| &mut row.0)
+            {
+                *value /= step;
+            }
+        }
+        self
+    }
+
+    /// Returns the length of an input row.
+    #[must_use]
+    pub fn inputs(&self) -> usize {
+        self.inputs
+    }
+
+    /// Returns the length of an output row.
+    #[must_use]
+    pub fn outputs(&self) -> usize {
+        self.outputs
     }
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::products::Panels;
 use super::rows::Rows;
 use crate::grad::window::Window;
-use crate::product::{PANEL, PanelRow};
+use crate::panel::{PANEL, PanelRow};
 
 /// Output positions: a range of rows of each image of a range.
 pub(super) struct Block {

@@ -4,7 +4,7 @@ use pulp::{Arch, Simd, WithSimd};
 
 use super::rows::Rows;
 use super::taps::Link;
-use crate::product::{PANEL, PanelRow};
+use crate::panel::{PANEL, PanelRow};
 
 /// Most rows of a tile of sums in registers.
 const ROWS: usize = 6;

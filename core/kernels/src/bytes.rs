@@ -1,4 +1,6 @@
-//! Rows of floats as bytes.
+//! Floats as bytes.
+
+use crate::quads::QUAD;
 
 /// Added to a float between 0 and 255, it moves the nearest integer, the even one of two, into the
 /// last bits.
@@ -10,9 +12,103 @@ const MOST: f32 = 255.0;
 /// A row with a smaller range is taken for zeros: the factor that makes it bytes would be infinite.
 const SMALLEST: f32 = 1e-34;
 
+/// Value of a byte between two layers that are rectified: 255 stands for 6, the limit of ReLU6.
+pub(crate) const STEP: f32 = 6.0 / MOST;
+
+/// Type of a layer's output.
+pub(crate) trait Output: Copy + Default + Send + Sync {
+    /// Whether [`of`](Self::of) applies ReLU6 itself.
+    const IS_RECTIFIED: bool;
+
+    /// Returns a value.
+    fn of(x: f32) -> Self;
+}
+
+impl Output for f32 {
+    const IS_RECTIFIED: bool = false;
+
+    #[inline(always)]
+    fn of(x: f32) -> Self {
+        x
+    }
+}
+
+/// Steps of [`STEP`]; NaN is 0.
+impl Output for u8 {
+    const IS_RECTIFIED: bool = true;
+
+    #[inline(always)]
+    fn of(x: f32) -> Self {
+        nearest(x)
+    }
+}
+
+/// Type of the input of a product of bytes.
+pub(crate) trait Input: Copy + Send + Sync {
+    /// Returns rows of `inputs` values as rows of whole quads, padded with zeros, and the scale of
+    /// each row. `buffers` are memory for both.
+    fn bytes<'a>(
+        rows: &'a [Self],
+        inputs: usize,
+        buffers: &'a mut Buffers,
+    ) -> (&'a [[u8; QUAD]], &'a [RowScale]);
+}
+
+/// Memory for rows of bytes.
+#[derive(Debug, Default)]
+pub(crate) struct Buffers {
+    bytes: Vec<[u8; QUAD]>,
+    scales: Vec<RowScale>,
+}
+
+/// Each row is rounded with a scale of its own.
+impl Input for f32 {
+    #[inline(always)]
+    fn bytes<'a>(
+        rows: &'a [Self],
+        inputs: usize,
+        buffers: &'a mut Buffers,
+    ) -> (&'a [[u8; QUAD]], &'a [RowScale]) {
+        let quads = inputs.div_ceil(QUAD);
+        let Buffers { bytes, scales } = buffers;
+        bytes.resize(rows.len() / inputs * quads, [0; QUAD]);
+        scales.clear();
+        for (row, bytes) in rows.chunks_exact(inputs).zip(bytes.chunks_exact_mut(quads)) {
+            scales.push(quantise(row, bytes.as_flattened_mut()));
+        }
+        (bytes, scales)
+    }
+}
+
+/// The values of [`Output`].
+impl Input for u8 {
+    #[inline(always)]
+    fn bytes<'a>(
+        rows: &'a [Self],
+        inputs: usize,
+        buffers: &'a mut Buffers,
+    ) -> (&'a [[u8; QUAD]], &'a [RowScale]) {
+        let Buffers { bytes, scales } = buffers;
+        let scale = RowScale {
+            scale: STEP,
+            zero: 0,
+        };
+        scales.resize(rows.len() / inputs, scale);
+        if inputs.is_multiple_of(QUAD) {
+            return (rows.as_chunks().0, scales);
+        }
+        let quads = inputs.div_ceil(QUAD);
+        bytes.resize(scales.len() * quads, [0; QUAD]);
+        for (row, bytes) in rows.chunks_exact(inputs).zip(bytes.chunks_exact_mut(quads)) {
+            bytes.as_flattened_mut()[..inputs].copy_from_slice(row);
+        }
+        (bytes, scales)
+    }
+}
+
 /// Scale and zero point of a row of bytes: a byte has the value `(byte - zero) scale`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct RowScale {
+pub(crate) struct RowScale {
     pub scale: f32,
     pub zero: u8,
 }
@@ -20,7 +116,7 @@ pub(super) struct RowScale {
 /// Rounds a row to bytes. The range from its least to its largest value, and to 0, has all of them; 0 is
 /// a byte without rounding. If a value is not finite, neither is the scale.
 #[inline(always)]
-pub(super) fn quantise(row: &[f32], bytes: &mut [u8]) -> RowScale {
+pub(crate) fn quantise(row: &[f32], bytes: &mut [u8]) -> RowScale {
     let (mut least, mut largest) = (0, 0);
     for x in row {
         let key = ordered(x.to_bits() as i32);

@@ -1,9 +1,8 @@
-//! Weights in the order in which a product reads them.
+//! Weights in the order in which products of floats read them.
 
 use std::ops::Range;
 
-use super::byte_weights::ByteWeights;
-use super::panel::{PANEL, PanelRow, padded};
+use crate::panel::{PANEL, PanelRow, padded};
 
 /// Rows of a panel that are multiplied before the next panel: 32 kB, which stay in the first-level
 /// cache.
@@ -13,33 +12,30 @@ const LARGE: usize = 1 << 18;
 
 /// The weights in the order in which they are multiplied; the last panel is padded with zeros.
 #[derive(Clone, Debug)]
-pub(super) enum Panels {
+enum Panels {
     /// For each [`DEPTH`] inputs panel after panel, one row for each input.
     Floats(Vec<PanelRow>),
     /// In the same order integers, which are unpacked for every product, and a row of scales for
     /// each panel.
     Integers(Vec<[i8; PANEL]>, Vec<PanelRow>),
-    /// Integers that are multiplied with inputs in bytes.
-    Bytes(ByteWeights),
 }
 
-/// Weights of a linear map, arranged for [`PackedWeights::apply`].
+/// Weights of a linear map that are multiplied as floats.
 #[derive(Clone, Debug)]
-pub struct PackedWeights {
-    inputs: usize,
-    outputs: usize,
-    pub(super) panels: Panels,
+pub(super) struct FloatWeights {
+    pub(super) inputs: usize,
+    pub(super) outputs: usize,
+    panels: Panels,
     /// One row for each panel.
     pub(super) bias: Vec<PanelRow>,
 }
 
-impl PackedWeights {
+impl FloatWeights {
     /// Arranges `weight(output, input)` and a bias with one value for each output.
     ///
     /// # Shapes
     /// `[inputs] -> [outputs]`, with `outputs` the length of `bias`
-    #[must_use]
-    pub fn new(inputs: usize, bias: &[f32], weight: impl Fn(usize, usize) -> f32) -> Self {
+    pub(super) fn new(inputs: usize, bias: &[f32], weight: impl Fn(usize, usize) -> f32) -> Self {
         Self {
             inputs,
             outputs: bias.len(),
@@ -53,8 +49,7 @@ impl PackedWeights {
     ///
     /// # Shapes
     /// `[inputs] -> [outputs]`, with `outputs` the length of `bias` and of `scales`
-    #[must_use]
-    pub fn of_integers(
+    pub(super) fn of_integers(
         inputs: usize,
         bias: &[f32],
         scales: &[f32],
@@ -69,36 +64,10 @@ impl PackedWeights {
         }
     }
 
-    /// Arranges integers `weight(output, input)`, which are multiplied by one scale for each output,
-    /// for integer products: each input row is rounded to bytes with a scale of its own, so that an
-    /// input has an error of at most 1/255 of the row's range. Large maps are several times faster
-    /// than with floats, small ones not. All processors give the same bits.
-    ///
-    /// # Shapes
-    /// `[inputs] -> [outputs]`, with `outputs` the length of `bias` and of `scales`
-    #[must_use]
-    pub fn for_rounded_inputs(
-        inputs: usize,
-        bias: &[f32],
-        scales: &[f32],
-        weight: impl Fn(usize, usize) -> i8,
-    ) -> Self {
-        Self {
-            inputs,
-            outputs: bias.len(),
-            panels: Panels::Bytes(ByteWeights::new(
-                [inputs, bias.len()],
-                padded(scales),
-                weight,
-            )),
-            bias: padded(bias),
-        }
-    }
-
     /// Returns memory for a part of a panel that [`Self::part`] unpacks.
     pub(super) fn buffer(&self) -> Vec<PanelRow> {
         match &self.panels {
-            Panels::Floats(_) | Panels::Bytes(_) => Vec::new(),
+            Panels::Floats(_) => Vec::new(),
             Panels::Integers(..) => vec![PanelRow([0.0; PANEL]); DEPTH.min(self.inputs)],
         }
     }
@@ -117,8 +86,6 @@ impl PackedWeights {
         let (integers, scales) = match &self.panels {
             Panels::Floats(panels) => return &panels[rows],
             Panels::Integers(integers, scales) => (&integers[rows], &scales[panel]),
-            // `byte_blocks` multiplies them.
-            Panels::Bytes(_) => return &[],
         };
         let buffer = &mut buffer[..integers.len()];
         for (row, integers) in buffer.iter_mut().zip(integers) {
@@ -140,18 +107,6 @@ impl PackedWeights {
         let from = inputs.start * self.bias.len() + (panel + 1) * inputs.len();
         let rows = &panels[from..];
         &rows[..inputs.len().min(rows.len())]
-    }
-
-    /// Returns the length of an input row.
-    #[must_use]
-    pub fn inputs(&self) -> usize {
-        self.inputs
-    }
-
-    /// Returns the length of an output row.
-    #[must_use]
-    pub fn outputs(&self) -> usize {
-        self.outputs
     }
 }
 

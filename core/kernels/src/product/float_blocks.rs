@@ -1,13 +1,13 @@
-//! The blocks of a product: groups of rows, parts of the depth, panels, tiles.
+//! The blocks of a product of floats: groups of rows, parts of the depth, panels, tiles.
 
 use std::ops::Range;
 
 use pulp::{Arch, Simd, WithSimd};
 
-use super::panel::{PANEL, PanelRow};
+use super::float_weights::{DEPTH, FloatWeights};
 use super::target::{Product, ROW_BLOCK, Target};
-use super::weights::DEPTH;
 use crate::activation::Activation;
+use crate::panel::{PANEL, PanelRow};
 use crate::prefetch::prefetch;
 use crate::vectors;
 
@@ -18,7 +18,11 @@ pub(super) const ROWS: usize = 6;
 /// registers.
 const ROWS_OF_ONE: usize = 8;
 /// Computes a target that begins with the product's first row; its first column begins a panel.
-pub(super) fn compute(product: Product<'_>, column: usize, target: &mut impl Target) {
+pub(super) fn compute(
+    product: Product<'_, FloatWeights, f32>,
+    column: usize,
+    target: &mut impl Target<Value = f32>,
+) {
     Arch::new().dispatch(Blocks {
         product,
         column,
@@ -28,13 +32,13 @@ pub(super) fn compute(product: Product<'_>, column: usize, target: &mut impl Tar
 
 /// The blocks of a target.
 struct Blocks<'a, T> {
-    product: Product<'a>,
+    product: Product<'a, FloatWeights, f32>,
     /// First column of the target.
     column: usize,
     target: &'a mut T,
 }
 
-impl<T: Target> WithSimd for Blocks<'_, T> {
+impl<T: Target<Value = f32>> WithSimd for Blocks<'_, T> {
     type Output = ();
 
     #[inline(always)]
@@ -47,8 +51,8 @@ impl<T: Target> WithSimd for Blocks<'_, T> {
         let mut unpacked = weights.buffer();
         for first in (0..rows).step_by(ROW_BLOCK) {
             let rows = first..rows.min(first + ROW_BLOCK);
-            for first in (0..weights.inputs()).step_by(DEPTH) {
-                let depth = first..weights.inputs().min(first + DEPTH);
+            for first in (0..weights.inputs).step_by(DEPTH) {
+                let depth = first..weights.inputs.min(first + DEPTH);
                 for from in (0..width).step_by(PANEL) {
                     let index = (self.column + from) / PANEL;
                     let panel = weights.part(index, depth.clone(), &mut unpacked);
@@ -90,7 +94,7 @@ struct Strip<'a> {
     depth: Range<usize>,
 }
 
-impl<T: Target> Blocks<'_, T> {
+impl<T: Target<Value = f32>> Blocks<'_, T> {
     /// Adds the products of a strip, tile by tile.
     #[inline(always)]
     fn strip<S: Simd, const N: usize>(&mut self, simd: S, strip: Strip, bias: [S::f32s; N]) {
@@ -133,7 +137,7 @@ impl<T: Target> Blocks<'_, T> {
         strip: &Strip,
         bias: [S::f32s; N],
     ) {
-        let inputs = self.product.weights.inputs();
+        let inputs = self.product.weights.inputs;
         let mut sums = [bias; R];
         if strip.depth.start > 0 {
             for (index, sums) in sums.iter_mut().enumerate() {
@@ -179,10 +183,10 @@ impl<T: Target> Blocks<'_, T> {
             activation,
             ..
         } = self.product;
-        let is_last = strip.depth.end == weights.inputs();
+        let is_last = strip.depth.end == weights.inputs;
         let skip = skip.filter(|_| is_last).map(|skip| {
-            let from = row * weights.outputs() + self.column + strip.from;
-            &skip[from..(row + 1) * weights.outputs()]
+            let from = row * weights.outputs + self.column + strip.from;
+            &skip[from..(row + 1) * weights.outputs]
         });
         let activation = if is_last {
             activation

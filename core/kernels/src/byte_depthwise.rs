@@ -1,0 +1,477 @@
+//! Depthwise convolution of bytes.
+//!
+//! Four rows of the image are interleaved: one instruction then multiplies four rows of a column of
+//! the kernel, for many channels. As long as they lie within the interleaved rows, several rows of
+//! the output are computed from them.
+
+use crate::bytes::{Output, STEP};
+use crate::instructions::{Dots, Instructions, Work};
+use crate::padding::same_padding;
+use crate::panel::{PANEL, PanelRow, padded};
+use crate::quads::{QUAD, Quads, are_narrow};
+use crate::sides::{ImageRows, Sides, Window};
+
+/// A depthwise convolution with TensorFlow's SAME padding, a bias and ReLU6, from bytes to bytes; 255
+/// stands for 6. All processors give the same bits.
+#[derive(Clone, Debug)]
+pub struct ByteDepthwise {
+    window: Window,
+    channels: usize,
+    /// `[panels, rows of the output, quads of rows, columns of the kernel]`
+    low: Vec<Quads<i8>>,
+    /// In the same order 256ths of what `low` lacks of weights of 16 bits; empty for weights of 8.
+    high: Vec<Quads<i8>>,
+    /// One element for each panel.
+    scales: Vec<PanelRow>,
+    /// One element for each panel, in steps of the output.
+    bias: Vec<PanelRow>,
+    are_narrow: bool,
+}
+
+impl ByteDepthwise {
+    /// Largest absolute weight.
+    pub const MOST: i16 = 127 << 8;
+
+    /// Arranges integers `weight(channel, row, column)` of at most [`MOST`](Self::MOST), which are
+    /// multiplied by one scale for each channel. Those of more than 8 bits take twice the time. The
+    /// stride is at least 1.
+    ///
+    /// # Shapes
+    /// `bias [channels]`, `scales [channels]`
+    #[must_use]
+    pub fn new(
+        kernel: usize,
+        stride: usize,
+        bias: &[f32],
+        scales: &[f32],
+        weight: impl Fn(usize, usize, usize) -> i16,
+    ) -> Self {
+        let window = Window {
+            kernel,
+            stride: stride.max(1),
+        };
+        let channels = bias.len();
+        let arrange = |byte: fn(i16) -> i8| {
+            let mut quads = Vec::new();
+            for first in (0..channels).step_by(PANEL) {
+                for row in 0..rows_together(window) {
+                    for at in 0..row_quads(window) * kernel {
+                        let mut weights = Quads::default();
+                        for (slot, c) in weights.0.iter_mut().zip(first..channels) {
+                            for (tap, slot) in slot.iter_mut().enumerate() {
+                                let y = at / kernel * QUAD + tap;
+                                // The window of a later row begins further down.
+                                let y = y.checked_sub(row * window.stride);
+                                if let Some(y) = y.filter(|y| *y < kernel) {
+                                    *slot = byte(weight(c, y, at % kernel));
+                                }
+                            }
+                        }
+                        quads.push(weights);
+                    }
+                }
+            }
+            quads
+        };
+        let low = arrange(|weight| weight as i8);
+        let mut high = arrange(|weight| ((weight - i16::from(weight as i8)) >> 8) as i8);
+        let has_bytes = |row: &Quads<i8>| row.0.as_flattened().iter().all(|byte| *byte == 0);
+        if high.iter().all(has_bytes) {
+            high.clear();
+        }
+        let bias: Vec<f32> = bias.iter().map(|bias| bias / STEP).collect();
+        Self {
+            window,
+            channels,
+            are_narrow: are_narrow(&low) && are_narrow(&high),
+            low,
+            high,
+            scales: padded(scales),
+            bias: padded(&bias),
+        }
+    }
+
+    /// Returns the window.
+    pub(crate) fn window(&self) -> Window {
+        self.window
+    }
+
+    /// Computes rows of the output, from `first` on, in one thread. The input has at least the
+    /// [`input_rows`](Window::input_rows).
+    ///
+    /// # Shapes
+    /// `output [rows, ceil(width / stride), channels]`
+    ///
+    /// # Panics
+    /// If the input has too few rows.
+    pub(crate) fn apply_rows(&self, input: ImageRows<'_, u8>, first: usize, output: &mut [u8]) {
+        // One is always available.
+        if let Some(instructions) = Instructions::available().next() {
+            self.apply_with(instructions, input, first, output);
+        }
+    }
+
+    fn apply_with(
+        &self,
+        instructions: Instructions,
+        input: ImageRows<'_, u8>,
+        first: usize,
+        output: &mut [u8],
+    ) {
+        let line = input.sides.after(self.window.stride).width * self.channels;
+        if line > 0 {
+            instructions.run(Filter {
+                layer: self,
+                input,
+                first,
+                line,
+                output,
+            });
+        }
+    }
+}
+
+/// Returns the number of quads of rows under the window.
+fn row_quads(window: Window) -> usize {
+    window.kernel.div_ceil(QUAD)
+}
+
+/// Returns the number of rows of the output whose windows lie within these quads.
+fn rows_together(window: Window) -> usize {
+    (row_quads(window) * QUAD - window.kernel) / window.stride + 1
+}
+
+/// The arguments of [`ByteDepthwise::apply_rows`].
+struct Filter<'a> {
+    layer: &'a ByteDepthwise,
+    input: ImageRows<'a, u8>,
+    /// Row of the output that `output` begins with.
+    first: usize,
+    /// Length of a row of the output.
+    line: usize,
+    output: &'a mut [u8],
+}
+
+/// Interleaved rows of the image, for the channels of a panel.
+struct Interleaved {
+    /// `[quads of rows, columns]`
+    quads: Vec<Quads<u8>>,
+    /// Number of columns, with those of the padding.
+    columns: usize,
+}
+
+/// Neighbouring pixels of the output, whose sums are computed together.
+struct Tile<'a> {
+    interleaved: &'a Interleaved,
+    panel: usize,
+    /// Row of the output, of those that are computed together.
+    row: usize,
+    /// Column of the first pixel.
+    x: usize,
+    /// First channel in the panel.
+    first: usize,
+}
+
+impl Work for Filter<'_> {
+    fn is_narrow(&self) -> bool {
+        self.layer.are_narrow
+    }
+
+    #[inline(always)]
+    fn run<D: Dots>(self, dots: D) {
+        let (window, Sides { width, .. }) = (self.layer.window, self.input.sides);
+        let after = self.input.sides.after(window.stride);
+        let columns = (after.width - 1) * window.stride + window.kernel;
+        let mut interleaved = Interleaved {
+            quads: vec![Quads::default(); row_quads(window) * columns],
+            columns,
+        };
+        let outside = vec![0; width * self.layer.channels];
+        let (rows, together) = (self.output.len() / self.line, rows_together(window));
+        for row in (0..rows).step_by(together) {
+            for panel in 0..self.layer.bias.len() {
+                self.interleave(row, panel, &outside, &mut interleaved);
+                for next in 0..together.min(rows - row) {
+                    let line = &mut self.output[(row + next) * self.line..][..self.line];
+                    for first in (0..PANEL).step_by(D::COLUMNS) {
+                        let tile = Tile {
+                            interleaved: &interleaved,
+                            panel,
+                            row: next,
+                            x: 0,
+                            first,
+                        };
+                        self.layer.filter(dots, tile, line);
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Filter<'_> {
+    /// Interleaves the rows under a row of the output.
+    #[inline(always)]
+    fn interleave(&self, row: usize, panel: usize, outside: &[u8], target: &mut Interleaved) {
+        let ImageRows {
+            values,
+            above,
+            sides: Sides { height, width },
+        } = self.input;
+        let (Window { kernel, stride }, channels) = (self.layer.window, self.layer.channels);
+        let top = same_padding(height, kernel, stride).0;
+        let left = same_padding(width, kernel, stride).0;
+        let from = panel * PANEL;
+        let lines = target.quads.chunks_exact_mut(target.columns);
+        for (quad, line) in lines.enumerate() {
+            let rows: [&[u8]; QUAD] = std::array::from_fn(|slot| {
+                let y = (self.first + row) * stride + quad * QUAD + slot;
+                let y = y.checked_sub(top).filter(|y| *y < height);
+                // Rows below the window are multiplied by 0.
+                let y = y.and_then(|y| y.checked_sub(above));
+                let row =
+                    y.and_then(|y| values.get(y * width * channels..)?.get(..width * channels));
+                &row.unwrap_or(outside)[from..]
+            });
+            let line = line.iter_mut().skip(left).take(width).enumerate();
+            match channels - from {
+                PANEL.. => line.for_each(|(x, quads)| mix::<PANEL>(rows, x * channels, quads)),
+                16 => line.for_each(|(x, quads)| mix::<16>(rows, x * channels, quads)),
+                count => line.for_each(|(x, quads)| {
+                    for (channel, quad) in quads.0[..count].iter_mut().enumerate() {
+                        *quad = rows.map(|row| row[x * channels + channel]);
+                    }
+                }),
+            }
+        }
+    }
+}
+
+/// Interleaves `N` channels of a pixel.
+#[inline(always)]
+fn mix<const N: usize>(rows: [&[u8]; QUAD], from: usize, quads: &mut Quads<u8>) {
+    let [a, b, c, d] = rows.map(|row| &row[from..from + N]);
+    for (channel, quad) in quads.0[..N].iter_mut().enumerate() {
+        let byte = |row: &[u8], place: u32| u32::from(row[channel]) << (8 * place);
+        *quad = (byte(a, 0) | byte(b, 1) | byte(c, 2) | byte(d, 3)).to_le_bytes();
+    }
+}
+
+impl ByteDepthwise {
+    /// Computes some channels of a row of the output.
+    #[inline(always)]
+    fn filter<D: Dots>(&self, dots: D, mut tile: Tile<'_>, line: &mut [u8]) {
+        let width = line.len() / self.channels;
+        let from = tile.panel * PANEL + tile.first;
+        if from >= self.channels {
+            return;
+        }
+        while tile.x < width {
+            let left = width - tile.x;
+            // Tiles of similar sizes.
+            let count = left.div_ceil(left.div_ceil(D::ROWS));
+            let line = &mut line[tile.x * self.channels..][..count * self.channels];
+            match count {
+                1 => self.tile::<D, 1>(dots, &tile, line),
+                2 => self.tile::<D, 2>(dots, &tile, line),
+                3 if D::ROWS >= 4 => self.tile::<D, 3>(dots, &tile, line),
+                4 if D::ROWS >= 4 => self.tile::<D, 4>(dots, &tile, line),
+                5 if D::ROWS >= 8 => self.tile::<D, 5>(dots, &tile, line),
+                6 if D::ROWS >= 8 => self.tile::<D, 6>(dots, &tile, line),
+                7 if D::ROWS >= 8 => self.tile::<D, 7>(dots, &tile, line),
+                _ if D::ROWS >= 8 => self.tile::<D, 8>(dots, &tile, line),
+                _ => {}
+            }
+            tile.x += count;
+        }
+    }
+
+    /// Computes some channels of `N` pixels.
+    #[inline(always)]
+    fn tile<D: Dots, const N: usize>(&self, dots: D, tile: &Tile<'_>, pixels: &mut [u8]) {
+        let mut sums = self.sums::<D, N>(dots, tile, &self.low);
+        if !self.high.is_empty() {
+            let high = self.sums::<D, N>(dots, tile, &self.high);
+            for (low, high) in sums.as_flattened_mut().iter_mut().zip(high.as_flattened()) {
+                *low += high << 8;
+            }
+        }
+        let scales = &self.scales[tile.panel].0[tile.first..][..D::COLUMNS];
+        let bias = &self.bias[tile.panel].0[tile.first..][..D::COLUMNS];
+        let from = tile.panel * PANEL + tile.first;
+        for (sums, pixel) in sums.iter().zip(pixels.chunks_exact_mut(self.channels)) {
+            let pixel = &mut pixel[from..];
+            match D::COLUMNS {
+                PANEL => store::<PANEL, 16>(pixel, sums, scales, bias),
+                16 => store::<16, 16>(pixel, sums, scales, bias),
+                _ => store::<8, 8>(pixel, sums, scales, bias),
+            }
+        }
+    }
+
+    /// Returns the sums of the products of `N` pixels.
+    #[inline(always)]
+    fn sums<D: Dots, const N: usize>(
+        &self,
+        dots: D,
+        tile: &Tile<'_>,
+        weights: &[Quads<i8>],
+    ) -> [[i32; PANEL]; N] {
+        let Window { kernel, stride } = self.window;
+        let size = row_quads(self.window) * kernel;
+        let row = tile.panel * rows_together(self.window) + tile.row;
+        let weights = weights[row * size..][..size].chunks_exact(kernel);
+        let lines = tile
+            .interleaved
+            .quads
+            .chunks_exact(tile.interleaved.columns);
+        let mut sums = [dots.zero(); N];
+        for (line, weights) in lines.zip(weights) {
+            let line = &line[tile.x * stride..];
+            for (tap, weights) in weights.iter().enumerate() {
+                for (index, sums) in sums.iter_mut().enumerate() {
+                    let inputs = dots.each(&line[index * stride + tap], tile.first);
+                    *sums = dots.add(*sums, inputs, weights, tile.first);
+                }
+            }
+        }
+        // Whole arrays, which stay in the registers until here.
+        sums.map(|sums| dots.finish(sums))
+    }
+}
+
+/// Stores at most `N` bytes, `PART` at a time.
+#[inline(always)]
+fn store<const N: usize, const PART: usize>(
+    pixel: &mut [u8],
+    sums: &[i32],
+    scales: &[f32],
+    bias: &[f32],
+) {
+    let byte = |column: usize| u8::of(sums[column] as f32 * scales[column] + bias[column]);
+    // A known length needs no loop.
+    match pixel.first_chunk_mut::<N>() {
+        Some(pixel) => {
+            for (part, pixel) in pixel.as_chunks_mut::<PART>().0.iter_mut().enumerate() {
+                let mut bytes = [0; PART];
+                for (column, byte) in bytes.iter_mut().enumerate() {
+                    let column = part * PART + column;
+                    *byte = u8::of(sums[column] as f32 * scales[column] + bias[column]);
+                }
+                *pixel = bytes;
+            }
+        }
+        None => {
+            for (column, pixel) in pixel.iter_mut().enumerate() {
+                *pixel = byte(column);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::quads::NARROW;
+
+    /// Returns a fixed value between -1 and 1 for a position.
+    fn value(index: usize) -> f32 {
+        ((index * 7919 + 13) % 2003) as f32 / 1001.0 - 1.0
+    }
+
+    /// Returns a fixed weight of at most `most`, often this.
+    fn weight(most: i16, index: usize) -> i16 {
+        match index % 4 {
+            0 => most,
+            1 => -most,
+            _ => (value(index) * f32::from(most)) as i16,
+        }
+    }
+
+    /// Returns one output by its definition.
+    fn naive(
+        Window { kernel, stride }: Window,
+        most: i16,
+        (input, sides, channels): (&[u8], Sides, usize),
+        (y, x, c): (usize, usize, usize),
+    ) -> u8 {
+        let top = same_padding(sides.height, kernel, stride).0;
+        let left = same_padding(sides.width, kernel, stride).0;
+        let mut sum = 0;
+        for (ky, kx) in (0..kernel).flat_map(|ky| (0..kernel).map(move |kx| (ky, kx))) {
+            let (py, px) = (y * stride + ky, x * stride + kx);
+            if py >= top && px >= left && py - top < sides.height && px - left < sides.width {
+                let byte = input[((py - top) * sides.width + px - left) * channels + c];
+                sum += i32::from(byte) * i32::from(weight(most, (c * kernel + ky) * kernel + kx));
+            }
+        }
+        u8::of(sum as f32 * (0.3 / f32::from(most)) + (value(c) + 2.0) / STEP)
+    }
+
+    proptest! {
+        #[test]
+        fn all_instruction_sets_give_the_bytes_of_a_plain_loop(
+            height in 1_usize..12,
+            width in 1_usize..20,
+            channels in prop::sample::select(vec![1_usize, 15, 16, 31, 32, 40, 70]),
+            kernel in prop::sample::select(vec![1_usize, 3, 5, 7]),
+            stride in 1_usize..4,
+            most in prop::sample::select(vec![i16::from(NARROW), 127, ByteDepthwise::MOST]),
+        ) {
+            let sides = Sides { height, width };
+            let bias: Vec<f32> = (0..channels).map(|c| value(c) + 2.0).collect();
+            let scales = vec![0.3 / f32::from(most); channels];
+            let layer = ByteDepthwise::new(kernel, stride, &bias, &scales, |c, y, x| {
+                weight(most, (c * kernel + y) * kernel + x)
+            });
+            let bytes = (0..sides.pixels() * channels).map(|i| u8::of(300.0 * value(i)));
+            let input: Vec<u8> = bytes.collect();
+            let after = sides.after(stride);
+            let places = (0..after.pixels() * channels)
+                .map(|i| (i / channels / after.width, i / channels % after.width, i % channels));
+            let image = (&input[..], sides, channels);
+            let expected: Vec<u8> =
+                places.map(|place| naive(layer.window, most, image, place)).collect();
+            for instructions in Instructions::available() {
+                // All rows, and the lower half.
+                for first in [0, after.height / 2] {
+                    let line = after.width * channels;
+                    let rows = layer.window.input_rows(sides, first..after.height);
+                    let input = ImageRows {
+                        values: &input[rows.start * width * channels..],
+                        above: rows.start,
+                        sides,
+                    };
+                    let mut output = vec![1; (after.height - first) * line];
+                    layer.apply_with(instructions, input, first, &mut output);
+                    prop_assert_eq!(&output[..], &expected[first * line..], "{:?}", instructions);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn no_channels_and_no_rows_change_nothing() {
+        let sides = Sides {
+            height: 2,
+            width: 2,
+        };
+        for (channels, values) in [(0, &[][..]), (1, &[1, 2, 3, 4][..])] {
+            let layer = ByteDepthwise::new(
+                3,
+                1,
+                &vec![0.0; channels],
+                &vec![1.0; channels],
+                |_, _, _| 1,
+            );
+            let input = ImageRows {
+                values,
+                above: 0,
+                sides,
+            };
+            layer.apply_rows(input, 0, &mut []);
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! Instructions of x86-64.
+
+use std::arch::is_x86_feature_detected as has;
+use std::arch::x86_64::*;
+
+use super::{Dots, Work};
+use crate::panel::PANEL;
+use crate::quads::{QUAD, Quads};
+
+/// Returns whether [`with_avx512_vnni`] may be called.
+pub(super) fn has_avx512_vnni() -> bool {
+    has!("avx512f") && has!("avx512bw") && has!("avx512vl") && has!("avx512vnni")
+}
+
+/// Returns whether [`with_avx2`] and [`with_avx2_narrow`] may be called.
+pub(super) fn has_avx2() -> bool {
+    has!("avx2")
+}
+
+/// Does the work where AVX-512 with VNNI is available.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni")]
+pub(super) fn with_avx512_vnni(work: impl Work) {
+    work.run(Avx512Vnni(()));
+}
+
+/// Returns whether [`with_avx_vnni`] may be called.
+pub(super) fn has_avx_vnni() -> bool {
+    has!("avx2") && has!("avxvnni")
+}
+
+/// Does the work where AVX2 with VNNI is available.
+#[target_feature(enable = "avx2,avxvnni")]
+pub(super) fn with_avx_vnni(work: impl Work) {
+    work.run(Bytes::<true>(()));
+}
+
+/// Does the work where AVX2 is available, with narrow weights.
+#[target_feature(enable = "avx2")]
+pub(super) fn with_avx2_narrow(work: impl Work) {
+    work.run(Bytes::<false>(()));
+}
+
+/// Does the work where AVX2 is available.
+#[target_feature(enable = "avx2")]
+pub(super) fn with_avx2(work: impl Work) {
+    work.run(Widened(()));
+}
+
+/// One instruction for 64 products; made only by [`with_avx512_vnni`].
+#[derive(Clone, Copy)]
+struct Avx512Vnni(());
+
+impl Dots for Avx512Vnni {
+    type Inputs = [__m512i; 2];
+    type Sums = [__m512i; 2];
+    const COLUMNS: usize = PANEL;
+    const ROWS: usize = 8;
+
+    #[inline(always)]
+    fn zero(self) -> Self::Sums {
+        // SAFETY: the processor has AVX-512, else there would be no `self`.
+        unsafe { [_mm512_setzero_si512(); 2] }
+    }
+
+    #[inline(always)]
+    fn same(self, inputs: [u8; QUAD]) -> Self::Inputs {
+        // SAFETY: as above.
+        unsafe { [_mm512_set1_epi32(i32::from_ne_bytes(inputs)); 2] }
+    }
+
+    #[inline(always)]
+    fn each(self, inputs: &Quads<u8>, _: usize) -> Self::Inputs {
+        let inputs = inputs.0.as_ptr().cast::<__m512i>();
+        // SAFETY: as above; a panel has two vectors and begins at a cache line.
+        unsafe { [_mm512_load_si512(inputs), _mm512_load_si512(inputs.add(1))] }
+    }
+
+    #[inline(always)]
+    fn add(
+        self,
+        sums: Self::Sums,
+        inputs: Self::Inputs,
+        weights: &Quads<i8>,
+        _: usize,
+    ) -> Self::Sums {
+        let weights = weights.0.as_ptr().cast::<__m512i>();
+        // SAFETY: as above.
+        unsafe {
+            [
+                _mm512_dpbusd_epi32(sums[0], inputs[0], _mm512_load_si512(weights)),
+                _mm512_dpbusd_epi32(sums[1], inputs[1], _mm512_load_si512(weights.add(1))),
+            ]
+        }
+    }
+
+    #[inline(always)]
+    fn finish(self, sums: Self::Sums) -> [i32; PANEL] {
+        // SAFETY: both types have 128 bytes of integers.
+        unsafe { std::mem::transmute(sums) }
+    }
+}
+
+/// 256-bit vectors; made only by [`with_avx_vnni`] and [`with_avx2_narrow`].
+#[derive(Clone, Copy)]
+struct Bytes<const VNNI: bool>(());
+
+impl<const VNNI: bool> Bytes<VNNI> {
+    /// Adds the products of the inputs with the weights of eight columns.
+    #[inline(always)]
+    fn dot(self, sums: __m256i, inputs: __m256i, weights: __m256i) -> __m256i {
+        // SAFETY: the processor has these instructions, else there would be no `self`.
+        unsafe {
+            if VNNI {
+                return _mm256_dpbusd_avx_epi32(sums, inputs, weights);
+            }
+            // Pairs of products of narrow weights fit into 16 bits.
+            let pairs = _mm256_maddubs_epi16(inputs, weights);
+            _mm256_add_epi32(sums, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)))
+        }
+    }
+}
+
+impl<const VNNI: bool> Dots for Bytes<VNNI> {
+    type Inputs = [__m256i; 2];
+    type Sums = [__m256i; 2];
+    const COLUMNS: usize = PANEL / 2;
+    const ROWS: usize = 4;
+
+    #[inline(always)]
+    fn zero(self) -> Self::Sums {
+        // SAFETY: as above.
+        unsafe { [_mm256_setzero_si256(); 2] }
+    }
+
+    #[inline(always)]
+    fn same(self, inputs: [u8; QUAD]) -> Self::Inputs {
+        // SAFETY: as above.
+        unsafe { [_mm256_set1_epi32(i32::from_ne_bytes(inputs)); 2] }
+    }
+
+    #[inline(always)]
+    fn each(self, inputs: &Quads<u8>, first: usize) -> Self::Inputs {
+        let inputs = inputs.0[first..][..Self::COLUMNS]
+            .as_ptr()
+            .cast::<__m256i>();
+        // SAFETY: as above; the columns fill two vectors.
+        unsafe {
+            [
+                _mm256_loadu_si256(inputs),
+                _mm256_loadu_si256(inputs.add(1)),
+            ]
+        }
+    }
+
+    #[inline(always)]
+    fn add(
+        self,
+        sums: Self::Sums,
+        inputs: Self::Inputs,
+        weights: &Quads<i8>,
+        first: usize,
+    ) -> Self::Sums {
+        let weights = weights.0[first..][..Self::COLUMNS]
+            .as_ptr()
+            .cast::<__m256i>();
+        // SAFETY: as above; the columns fill two vectors.
+        unsafe {
+            [
+                self.dot(sums[0], inputs[0], _mm256_loadu_si256(weights)),
+                self.dot(sums[1], inputs[1], _mm256_loadu_si256(weights.add(1))),
+            ]
+        }
+    }
+
+    #[inline(always)]
+    fn finish(self, sums: Self::Sums) -> [i32; PANEL] {
+        // SAFETY: both types have 64 bytes of integers.
+        let first: [i32; PANEL / 2] = unsafe { std::mem::transmute(sums) };
+        let mut all = [0; PANEL];
+        all[..PANEL / 2].copy_from_slice(&first);
+        all
+    }
+}
+
+/// Bytes that are widened to 16 bits; made only by [`with_avx2`].
+#[derive(Clone, Copy)]
+struct Widened(());
+
+impl Dots for Widened {
+    type Inputs = [__m256i; 2];
+    /// Sums of the first and of the last two inputs of four columns each.
+    type Sums = [__m256i; 2];
+    const COLUMNS: usize = 8;
+    const ROWS: usize = 4;
+
+    #[inline(always)]
+    fn zero(self) -> Self::Sums {
+        // SAFETY: the processor has AVX2, else there would be no `self`.
+        unsafe { [_mm256_setzero_si256(); 2] }
+    }
+
+    #[inline(always)]
+    fn same(self, inputs: [u8; QUAD]) -> Self::Inputs {
+        // SAFETY: as above.
+        unsafe {
+            let inputs = _mm_set1_epi32(i32::from_ne_bytes(inputs));
+            [_mm256_cvtepu8_epi16(inputs); 2]
+        }
+    }
+
+    #[inline(always)]
+    fn each(self, inputs: &Quads<u8>, first: usize) -> Self::Inputs {
+        let inputs = inputs.0[first..][..Self::COLUMNS]
+            .as_ptr()
+            .cast::<__m128i>();
+        // SAFETY: as above; the columns fill two vectors of half the size.
+        unsafe {
+            let four = |inputs| _mm256_cvtepu8_epi16(_mm_loadu_si128(inputs));
+            [four(inputs), four(inputs.add(1))]
+        }
+    }
+
+    #[inline(always)]
+    fn add(
+        self,
+        sums: Self::Sums,
+        inputs: Self::Inputs,
+        weights: &Quads<i8>,
+        first: usize,
+    ) -> Self::Sums {
+        let weights = weights.0[first..][..Self::COLUMNS]
+            .as_ptr()
+            .cast::<__m128i>();
+        // SAFETY: as above; the columns fill two vectors of half the size.
+        unsafe {
+            let dot = |sums, inputs, weights| {
+                let weights = _mm256_cvtepi8_epi16(_mm_loadu_si128(weights));
+                _mm256_add_epi32(sums, _mm256_madd_epi16(inputs, weights))
+            };
+            [
+                dot(sums[0], inputs[0], weights),
+                dot(sums[1], inputs[1], weights.add(1)),
+            ]
+        }
+    }
+
+    #[inline(always)]
+    fn finish(self, sums: Self::Sums) -> [i32; PANEL] {
+        // SAFETY: both types have 64 bytes of integers.
+        let pairs: [[i32; 2]; 8] = unsafe { std::mem::transmute(sums) };
+        let mut all = [0; PANEL];
+        for (sum, [first, last]) in all.iter_mut().zip(pairs) {
+            *sum = first + last;
+        }
+        all
+    }
+}
