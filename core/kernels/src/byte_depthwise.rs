@@ -233,27 +233,37 @@ impl Filter<'_> {
                     y.and_then(|y| values.get(y * width * channels..)?.get(..width * channels));
                 &row.unwrap_or(outside)[from..]
             });
-            let line = line.iter_mut().skip(left).take(width).enumerate();
+            let inside = &mut line[left..];
+            let count = width.min(inside.len());
+            let inside = &mut inside[..count];
             match channels - from {
-                PANEL.. => line.for_each(|(x, quads)| mix::<PANEL>(rows, x * channels, quads)),
-                16 => line.for_each(|(x, quads)| mix::<16>(rows, x * channels, quads)),
-                count => line.for_each(|(x, quads)| {
-                    for (channel, quad) in quads.0[..count].iter_mut().enumerate() {
-                        *quad = rows.map(|row| row[x * channels + channel]);
+                PANEL.. => interleave_pixels::<PANEL>(rows, channels, inside),
+                16 => interleave_pixels::<16>(rows, channels, inside),
+                count => {
+                    for (x, quads) in inside.iter_mut().enumerate() {
+                        for (channel, quad) in quads.0[..count].iter_mut().enumerate() {
+                            *quad = rows.map(|row| row[x * channels + channel]);
+                        }
                     }
-                }),
+                }
             }
         }
     }
 }
 
-/// Interleaves `N` channels of a pixel.
+/// Interleaves the first `N` of the channels of each pixel.
 #[inline(always)]
-fn mix<const N: usize>(rows: [&[u8]; QUAD], from: usize, quads: &mut Quads<u8>) {
-    let [a, b, c, d] = rows.map(|row| &row[from..from + N]);
-    for (channel, quad) in quads.0[..N].iter_mut().enumerate() {
-        let byte = |row: &[u8], place: u32| u32::from(row[channel]) << (8 * place);
-        *quad = (byte(a, 0) | byte(b, 1) | byte(c, 2) | byte(d, 3)).to_le_bytes();
+fn interleave_pixels<const N: usize>(
+    rows: [&[u8]; QUAD],
+    channels: usize,
+    pixels: &mut [Quads<u8>],
+) {
+    for (x, quads) in pixels.iter_mut().enumerate() {
+        let [a, b, c, d] = rows.map(|row| &row[x * channels..][..N]);
+        for (channel, quad) in quads.0[..N].iter_mut().enumerate() {
+            let byte = |row: &[u8], place: u32| u32::from(row[channel]) << (8 * place);
+            *quad = (byte(a, 0) | byte(b, 1) | byte(c, 2) | byte(d, 3)).to_le_bytes();
+        }
     }
 }
 

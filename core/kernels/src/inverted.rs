@@ -6,6 +6,7 @@ use crate::activation::Activation;
 use crate::byte_depthwise::ByteDepthwise;
 use crate::bytes::{Output, STEP};
 use crate::depthwise::Depthwise;
+use crate::patches::Patches;
 use crate::product::{ByteWeights, PackedWeights};
 use crate::sides::{ImageRows, Sides, Window};
 use crate::threads::{for_pieces, threads};
@@ -34,12 +35,24 @@ enum Layers {
 /// Layers that multiply floats.
 #[derive(Clone, Debug)]
 pub struct FloatLayers {
-    /// Widens each pixel; without it the input is filtered as it is.
-    pub expand: Option<PackedWeights>,
+    /// Gives the image that is filtered.
+    pub expand: Expansion,
     /// Filters each channel of the expanded image.
     pub depthwise: Depthwise,
     /// Narrows each pixel, without a non-linearity.
     pub project: PackedWeights,
+}
+
+/// What gives the image that a block filters; ReLU6 follows.
+#[derive(Clone, Debug)]
+pub enum Expansion {
+    /// The image is filtered as it is.
+    None,
+    /// A map that widens each pixel.
+    Pixels(PackedWeights),
+    /// A convolution. The first layer of a network belongs to its first block, so that its output,
+    /// the largest after that of the second block, is never stored.
+    Window(Patches),
 }
 
 /// Layers that multiply bytes; the expanded image consists of bytes too.
@@ -58,14 +71,21 @@ trait Block: Sync {
     /// Type of the values of the expanded image.
     type Value: Output;
 
-    /// Returns the numbers of channels of the input, the expanded image and the output.
-    fn channels(&self) -> [usize; 3];
+    /// Returns the numbers of channels of the expanded image and of the output.
+    fn channels(&self) -> [usize; 2];
 
     /// Returns the window of the filter.
     fn window(&self) -> Window;
 
-    /// Expands pixels, unless the input is filtered as it is.
-    fn expand(&self, input: &[f32], output: &mut [Self::Value]);
+    /// Returns the sides of the expanded image.
+    fn expanded(&self, sides: Sides) -> Sides;
+
+    /// Returns the number of multiplications of the expansion.
+    fn products(&self, sides: Sides) -> usize;
+
+    /// Computes rows of the expanded image from `first` on, in one thread or, if these are all, in
+    /// several.
+    fn expand(&self, input: &[f32], sides: Sides, first: usize, output: &mut [Self::Value]);
 
     /// Returns the input if it is filtered as it is.
     fn unexpanded<'a>(&self, input: &'a [f32]) -> Option<&'a [Self::Value]>;
@@ -80,24 +100,44 @@ trait Block: Sync {
 impl Block for FloatLayers {
     type Value = f32;
 
-    fn channels(&self) -> [usize; 3] {
-        let inner = self.project.inputs();
-        let inputs = self.expand.as_ref().map_or(inner, PackedWeights::inputs);
-        [inputs, inner, self.project.outputs()]
+    fn channels(&self) -> [usize; 2] {
+        [self.project.inputs(), self.project.outputs()]
     }
 
     fn window(&self) -> Window {
         self.depthwise.window()
     }
 
-    fn expand(&self, input: &[f32], output: &mut [f32]) {
-        if let Some(expand) = &self.expand {
-            expand.apply(input, None, Activation::Relu6, output);
+    fn expanded(&self, sides: Sides) -> Sides {
+        match &self.expand {
+            Expansion::None | Expansion::Pixels(_) => sides,
+            Expansion::Window(layer) => layer.after(sides),
+        }
+    }
+
+    fn products(&self, sides: Sides) -> usize {
+        match &self.expand {
+            Expansion::None => 0,
+            Expansion::Pixels(layer) => sides.pixels() * layer.inputs() * layer.outputs(),
+            Expansion::Window(layer) => layer.products(sides),
+        }
+    }
+
+    fn expand(&self, input: &[f32], sides: Sides, first: usize, output: &mut [f32]) {
+        match &self.expand {
+            Expansion::None => {}
+            Expansion::Pixels(layer) => {
+                let input = &input[first * sides.width * layer.inputs()..];
+                layer.apply(input, None, Activation::Relu6, output);
+            }
+            Expansion::Window(layer) => {
+                layer.apply_rows(input, sides, first, None, Activation::Relu6, output);
+            }
         }
     }
 
     fn unexpanded<'a>(&self, input: &'a [f32]) -> Option<&'a [f32]> {
-        self.expand.is_none().then_some(input)
+        matches!(self.expand, Expansion::None).then_some(input)
     }
 
     fn filter(&self, input: ImageRows<'_, f32>, first: usize, output: &mut [f32]) {
@@ -113,16 +153,24 @@ impl Block for FloatLayers {
 impl Block for ByteLayers {
     type Value = u8;
 
-    fn channels(&self) -> [usize; 3] {
-        let project = &self.project;
-        [self.expand.inputs(), project.inputs(), project.outputs()]
+    fn channels(&self) -> [usize; 2] {
+        [self.project.inputs(), self.project.outputs()]
     }
 
     fn window(&self) -> Window {
         self.depthwise.window()
     }
 
-    fn expand(&self, input: &[f32], output: &mut [u8]) {
+    fn expanded(&self, sides: Sides) -> Sides {
+        sides
+    }
+
+    fn products(&self, sides: Sides) -> usize {
+        sides.pixels() * self.expand.inputs() * self.expand.outputs()
+    }
+
+    fn expand(&self, input: &[f32], sides: Sides, first: usize, output: &mut [u8]) {
+        let input = &input[first * sides.width * self.expand.inputs()..];
         self.expand.apply(input, None, Activation::Relu6, output);
     }
 
@@ -183,6 +231,8 @@ struct Image<'a, B> {
     block: &'a B,
     input: &'a [f32],
     sides: Sides,
+    /// Sides of the expanded image.
+    expanded: Sides,
     /// Sides of the output.
     after: Sides,
     adds_input: bool,
@@ -190,28 +240,26 @@ struct Image<'a, B> {
 
 impl<'a, B: Block> Image<'a, B> {
     fn new(block: &'a B, input: &'a [f32], sides: Sides, adds_input: bool) -> Self {
+        let expanded = block.expanded(sides);
         Self {
             block,
             input,
             sides,
-            after: sides.after(block.window().stride),
+            expanded,
+            after: expanded.after(block.window().stride),
             adds_input,
         }
     }
 
     fn apply(&self) -> (Vec<f32>, Sides) {
-        let [inputs, inner, outputs] = self.block.channels();
+        let [inner, outputs] = self.block.channels();
         // Two threads with neighbouring strips both expand the rows in between. In a small image
         // these are too many.
-        if threads() > 1 && self.sides.pixels() * inner <= SMALL {
+        if threads() > 1 && self.expanded.pixels() * inner <= SMALL {
             return (self.by_layers(), self.after);
         }
         let mut output = vec![0.0; self.after.pixels() * outputs];
-        let expanding = match self.block.unexpanded(self.input) {
-            None => self.sides.pixels() * inputs * inner,
-            Some(_) => 0,
-        };
-        let products = expanding + self.after.pixels() * inner * outputs;
+        let products = self.block.products(self.sides) + self.after.pixels() * inner * outputs;
         let line = self.after.width * outputs;
         for_pieces(&mut output, line, 1, products, |first, output| {
             self.rows(first, output);
@@ -221,13 +269,13 @@ impl<'a, B: Block> Image<'a, B> {
 
     /// Computes one layer after the other.
     fn by_layers(&self) -> Vec<f32> {
-        let [_, inner, outputs] = self.block.channels();
+        let [inner, outputs] = self.block.channels();
         let expanded;
         let values = match self.block.unexpanded(self.input) {
             Some(input) => input,
             None => {
-                let mut values = vec![B::Value::default(); self.sides.pixels() * inner];
-                self.block.expand(self.input, &mut values);
+                let mut values = vec![B::Value::default(); self.expanded.pixels() * inner];
+                self.block.expand(self.input, self.sides, 0, &mut values);
                 expanded = values;
                 &expanded
             }
@@ -240,7 +288,7 @@ impl<'a, B: Block> Image<'a, B> {
             let input = ImageRows {
                 values,
                 above: 0,
-                sides: self.sides,
+                sides: self.expanded,
             };
             self.block.filter(input, first, output);
         });
@@ -252,7 +300,7 @@ impl<'a, B: Block> Image<'a, B> {
 
     /// Computes the rows of the output from `first` on.
     fn rows(&self, first: usize, output: &mut [f32]) {
-        let [_, inner, outputs] = self.block.channels();
+        let [inner, outputs] = self.block.channels();
         let line = self.after.width * outputs;
         let rows = self.rows_of_a_strip(output.len() / line.max(1));
         let mut filtered = vec![B::Value::default(); rows * self.after.width * inner];
@@ -264,7 +312,7 @@ impl<'a, B: Block> Image<'a, B> {
             let (above, values) = match self.block.unexpanded(self.input) {
                 Some(input) => (0, input),
                 None => {
-                    let needed = self.block.window().input_rows(self.sides, rows);
+                    let needed = self.block.window().input_rows(self.expanded, rows);
                     expanded.compute(self, needed);
                     (expanded.rows.start, &expanded.values[..])
                 }
@@ -272,7 +320,7 @@ impl<'a, B: Block> Image<'a, B> {
             let rows = ImageRows {
                 values,
                 above,
-                sides: self.sides,
+                sides: self.expanded,
             };
             self.block.filter(rows, start, filtered);
             let skip = self.adds_input.then(|| &self.input[start * line..]);
@@ -282,7 +330,8 @@ impl<'a, B: Block> Image<'a, B> {
 
     /// Returns the number of rows of the output in a strip, of `rows` in all.
     fn rows_of_a_strip(&self, rows: usize) -> usize {
-        let line = (self.sides.width * self.block.channels()[1] * size_of::<B::Value>()).max(1);
+        let [inner, _] = self.block.channels();
+        let line = (self.expanded.width * inner * size_of::<B::Value>()).max(1);
         let most = (STRIP / line / self.block.window().stride).max(1);
         // Strips of similar sizes.
         rows.div_ceil(rows.div_ceil(most).max(1)).max(1)
@@ -300,8 +349,7 @@ struct Expanded<T> {
 impl<T: Output> Expanded<T> {
     /// Replaces the rows by later ones. Those that it already holds are kept.
     fn compute<B: Block<Value = T>>(&mut self, image: &Image<'_, B>, rows: Range<usize>) {
-        let [inputs, inner, _] = image.block.channels();
-        let [source, line] = [inputs, inner].map(|channels| image.sides.width * channels);
+        let line = image.expanded.width * image.block.channels()[0];
         let dropped = rows.start.min(self.rows.end) - self.rows.start;
         self.values
             .copy_within(dropped * line..self.rows.len() * line, 0);
@@ -309,9 +357,8 @@ impl<T: Output> Expanded<T> {
             self.values.resize(rows.len() * line, T::default());
         }
         let known = self.rows.end.clamp(rows.start, rows.end);
-        let input = &image.input[known * source..rows.end * source];
         let target = &mut self.values[(known - rows.start) * line..rows.len() * line];
-        image.block.expand(input, target);
+        image.block.expand(image.input, image.sides, known, target);
         self.rows = rows;
     }
 }
@@ -327,14 +374,31 @@ mod tests {
         ((index * 7919 + 13) % 2003) as f32 / 1001.0 - 1.0
     }
 
-    fn floats(channels: usize, inner: usize, expands: bool, window: Window) -> FloatLayers {
+    /// What gives the filtered image.
+    #[derive(Clone, Copy, Debug)]
+    enum Kind {
+        Unexpanded,
+        Pixels,
+        Window,
+    }
+
+    fn floats(channels: usize, inner: usize, kind: Kind, window: Window) -> FloatLayers {
         let linear = |inputs: usize, outputs: usize| {
             let bias: Vec<f32> = (0..outputs).map(|o| value(o + 5)).collect();
             PackedWeights::new(inputs, &bias, |o, i| value(o * 41 + i))
         };
         let bias: Vec<f32> = (0..inner).map(value).collect();
         FloatLayers {
-            expand: expands.then(|| linear(channels, inner)),
+            expand: match kind {
+                Kind::Unexpanded => Expansion::None,
+                Kind::Pixels => Expansion::Pixels(linear(channels, inner)),
+                Kind::Window => {
+                    let bias: Vec<f32> = (0..inner).map(value).collect();
+                    Expansion::Window(Patches::new(3, 2, channels, &bias, |o, i, y, x| {
+                        value(((o * channels + i) * 3 + y) * 3 + x)
+                    }))
+                }
+            },
             depthwise: Depthwise::new(window.kernel, window.stride, &bias, |c, y, x| {
                 value(c * 100 + y * 10 + x)
             }),
@@ -367,12 +431,13 @@ mod tests {
 
     /// Compares strips with whole layers.
     fn compare<B: Block>(block: &B, sides: Sides) -> Result<(), TestCaseError> {
-        let [channels, ..] = block.channels();
+        let [_, channels] = block.channels();
         let input: Vec<f32> = (0..sides.pixels() * channels).map(value).collect();
-        let image = Image::new(block, &input, sides, block.window().stride == 1);
+        let adds_input = block.window().stride == 1 && block.expanded(sides) == sides;
+        let image = Image::new(block, &input, sides, adds_input);
         let expected = image.by_layers();
         let (found, after) = image.apply();
-        prop_assert_eq!(after, sides.after(block.window().stride));
+        prop_assert_eq!(after, block.expanded(sides).after(block.window().stride));
         prop_assert_eq!(&found, &expected);
         // In one piece, and the lower half of the rows alone.
         let line = after.width * channels;
@@ -392,12 +457,12 @@ mod tests {
             width in 1_usize..40,
             kernel in prop::sample::select(vec![1_usize, 3, 5, 7]),
             stride in 1_usize..4,
-            expands: bool,
+            kind in prop::sample::select(vec![Kind::Unexpanded, Kind::Pixels, Kind::Window]),
         ) {
             let (sides, window) = (Sides { height, width }, Window { kernel, stride });
             // Wide enough for several strips.
-            let inner = if expands { 300 } else { 6 };
-            compare(&floats(6, inner, expands, window), sides)?;
+            let inner = if matches!(kind, Kind::Unexpanded) { 6 } else { 300 };
+            compare(&floats(6, inner, kind, window), sides)?;
             compare(&bytes(6, 1200, window), sides)?;
         }
     }

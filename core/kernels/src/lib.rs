@@ -39,7 +39,7 @@ pub use attention::{Heads, Projections};
 pub use byte_depthwise::ByteDepthwise;
 pub use depthwise::Depthwise;
 pub use gelu::Gelu;
-pub use inverted::{ByteLayers, FloatLayers, InvertedResidual};
+pub use inverted::{ByteLayers, Expansion, FloatLayers, InvertedResidual};
 pub use layer_norm::RowNorm;
 pub use padding::same_padding;
 pub use patches::{Padding, Patches};

@@ -6,6 +6,9 @@ use crate::product::PackedWeights;
 use crate::sides::Sides;
 use crate::threads::for_pieces;
 
+/// Values of a row of the kernels of most first layers: three pixels of three channels.
+const STEM_ROW: usize = 9;
+
 /// Zeros around the input of a convolution. The output has `ceil(side / stride)` rows and columns
 /// either way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,6 +83,11 @@ impl Patches {
         sides.after(self.stride)
     }
 
+    /// Returns the number of multiplications of an image.
+    pub(crate) fn products(&self, sides: Sides) -> usize {
+        self.after(sides).pixels() * self.weights.inputs() * self.weights.outputs()
+    }
+
     /// Computes `activation(convolution(input) + bias) + skip` of an image.
     ///
     /// # Shapes
@@ -96,17 +104,31 @@ impl Patches {
         activation: Activation,
         output: &mut [f32],
     ) {
+        let line = (sides.after(self.stride).width * self.weights.outputs()).max(1);
+        for_pieces(output, line, 1, self.products(sides), |first, output| {
+            let skip = skip.map(|skip| &skip[first * line..]);
+            self.apply_rows(input, sides, first, skip, activation, output);
+        });
+    }
+
+    /// Computes rows of the output, from `first` on; `skip` begins with the first.
+    pub(crate) fn apply_rows(
+        &self,
+        input: &[f32],
+        sides: Sides,
+        first: usize,
+        skip: Option<&[f32]>,
+        activation: Activation,
+        output: &mut [f32],
+    ) {
         let out = sides.after(self.stride);
         let line = (out.width * self.weights.outputs()).max(1);
-        let products = out.pixels() * self.weights.inputs() * self.weights.outputs();
-        for_pieces(output, line, 1, products, |first, output| {
-            let mut rows = vec![0.0; out.width * self.weights.inputs()];
-            for (y, target) in (first..out.height).zip(output.chunks_exact_mut(line)) {
-                self.gather(input, sides, y, &mut rows);
-                let skip = skip.map(|skip| &skip[y * line..(y + 1) * line]);
-                self.weights.apply(&rows, skip, activation, target);
-            }
-        });
+        let mut rows = vec![0.0; out.width * self.weights.inputs()];
+        for (index, target) in output.chunks_exact_mut(line).enumerate() {
+            self.gather(input, sides, first + index, &mut rows);
+            let skip = skip.map(|skip| &skip[index * line..][..line]);
+            self.weights.apply(&rows, skip, activation, target);
+        }
     }
 
     /// Copies the input values of one row of output pixels; zeros outside the image.
@@ -128,8 +150,17 @@ impl Patches {
                 }
                 let line = lines.pixel + tap - lines.tap;
                 let from = (line * sides.width + columns.pixel) * channels;
+                let source = &input[from..from + length];
+                // A known length needs no call: most windows lie inside the image.
+                if let (Some(values), Some(source)) = (
+                    values.as_mut_array::<STEM_ROW>(),
+                    source.as_array::<STEM_ROW>(),
+                ) {
+                    *values = *source;
+                    continue;
+                }
                 values[..start].fill(0.0);
-                values[start..start + length].copy_from_slice(&input[from..from + length]);
+                values[start..start + length].copy_from_slice(source);
                 values[start + length..].fill(0.0);
             }
         }

@@ -1,8 +1,11 @@
 //! Inverted residuals on the kernels.
 
+use std::borrow::Cow;
+
 use espalier_kernels::Activation::Relu6;
 use espalier_kernels::{
-    ByteLayers, Depthwise, FloatLayers, InvertedResidual, PackedWeights, Patches, RGB, Sides,
+    ByteLayers, Depthwise, Expansion, FloatLayers, InvertedResidual, PackedWeights, Patches, RGB,
+    Sides,
 };
 
 use super::weights::{KernelWeights, LinearName};
@@ -18,7 +21,8 @@ const STEM_KERNEL: usize = 3;
 /// The inverted residuals of an EfficientNet-Lite, with their norms folded into packed weights.
 #[derive(Clone, Debug)]
 pub(super) struct InvertedStages {
-    stem: Patches,
+    /// The first layer, where the first block has an expansion of its own.
+    stem: Option<Patches>,
     blocks: Vec<InvertedResidual>,
     head: PackedWeights,
 }
@@ -31,10 +35,11 @@ fn conv_name(inner: &str) -> LinearName {
     }
 }
 
-/// Packs the weights of a block.
+/// Packs the weights of a block, with the first layer if it filters the output of that.
 fn packed(
     index: usize,
     sizes: BlockSizes,
+    stem: Option<Patches>,
     weights: &mut KernelWeights,
 ) -> Result<InvertedResidual> {
     let name = |conv: &str| conv_name(&format!("blocks.{index}.{conv}"));
@@ -48,15 +53,19 @@ fn packed(
         };
         return Ok(InvertedResidual::of_bytes(layers, sizes.adds_input()));
     }
-    let expand = name("expand_conv");
-    let expand = sizes
-        .expands
-        .then(|| weights.linear(&expand, sizes.d_in, sizes.d_inner));
+    let expand = match (sizes.expands, stem) {
+        (true, _) => {
+            let name = name("expand_conv");
+            Expansion::Pixels(weights.linear(&name, sizes.d_in, sizes.d_inner)?)
+        }
+        (false, Some(stem)) => Expansion::Window(stem),
+        (false, None) => Expansion::None,
+    };
     let (kernel, channels) = (sizes.kernel, sizes.d_inner);
     let (filter, bias) =
         weights.with_bias(&name("depthwise_conv"), &[channels, 1, kernel, kernel])?;
     let layers = FloatLayers {
-        expand: expand.transpose()?,
+        expand,
         depthwise: Depthwise::new(kernel, sizes.stride, &bias, |c, y, x| {
             filter[(c * kernel + y) * kernel + x]
         }),
@@ -92,11 +101,15 @@ impl InvertedStages {
         });
         let sizes = config.blocks();
         let last = sizes.last().map_or(width, |block| block.d_out);
-        let blocks = sizes.into_iter().enumerate();
-        let blocks = blocks.map(|(index, sizes)| packed(index, sizes, weights));
+        let mut stem = Some(stem);
+        let mut blocks = Vec::with_capacity(sizes.len());
+        for (index, sizes) in sizes.into_iter().enumerate() {
+            let stem = stem.take_if(|_| index == 0 && !sizes.expands);
+            blocks.push(packed(index, sizes, stem, weights)?);
+        }
         Ok(Self {
             stem,
-            blocks: blocks.collect::<Result<_>>()?,
+            blocks,
             head: weights.linear(&conv_name("conv_head"), last, d_model)?,
         })
     }
@@ -106,11 +119,18 @@ impl InvertedStages {
     /// # Shapes
     /// `[height, width, 3] -> [rows, columns, d_model]`
     pub(super) fn apply(&self, pixels: &[f32], sides: Sides) -> (Vec<f32>, Sides) {
-        let after = self.stem.after(sides);
-        let mut first = vec![0.0; after.pixels() * self.stem.outputs()];
-        self.stem.apply(pixels, sides, None, Relu6, &mut first);
+        let first = self.stem.as_ref().map(|stem| {
+            let after = stem.after(sides);
+            let mut first = vec![0.0; after.pixels() * stem.outputs()];
+            stem.apply(pixels, sides, None, Relu6, &mut first);
+            (Cow::Owned(first), after)
+        });
+        let first = first.unwrap_or((Cow::Borrowed(pixels), sides));
         let blocks = self.blocks.iter();
-        let (last, sides) = blocks.fold((first, after), |(x, sides), block| block.apply(&x, sides));
+        let (last, sides) = blocks.fold(first, |(x, sides), block| {
+            let (x, sides) = block.apply(&x, sides);
+            (Cow::Owned(x), sides)
+        });
         let mut map = vec![0.0; sides.pixels() * self.head.outputs()];
         self.head.apply(&last, None, Relu6, &mut map);
         (map, sides)
