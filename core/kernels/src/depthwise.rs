@@ -1,20 +1,27 @@
 //! Depthwise convolution: each channel has its own kernel.
+//!
+//! Some channels are filtered before the next ones: their rows of the image, with the padding, are
+//! copied to a place where they stay in the first-level cache, so that each value is read from the
+//! image once.
 
 use pulp::{Arch, Simd, WithSimd};
 
 use crate::activation::Activation;
-use crate::padding::{Span, same_padding};
+use crate::padding::same_padding;
+use crate::panel::{PANEL, PanelRow, padded};
 use crate::sides::{ImageRows, Sides, Window};
-use crate::taps::{NEIGHBOURS, Taps};
 use crate::threads::for_pieces;
+use crate::vectors;
 
 /// A depthwise convolution with TensorFlow's SAME padding and a bias.
 #[derive(Clone, Debug)]
 pub struct Depthwise {
     window: Window,
-    /// `[kernel, kernel, channels]`
-    weight: Vec<f32>,
-    bias: Vec<f32>,
+    channels: usize,
+    /// `[panels, rows of the kernel, columns of the kernel]`
+    weight: Vec<PanelRow>,
+    /// One element for each panel.
+    bias: Vec<PanelRow>,
 }
 
 impl Depthwise {
@@ -27,16 +34,25 @@ impl Depthwise {
         bias: &[f32],
         weight: impl Fn(usize, usize, usize) -> f32,
     ) -> Self {
-        let taps = (0..kernel * kernel).flat_map(|tap| (0..bias.len()).map(move |c| (tap, c)));
+        let channels = bias.len();
+        let mut panels = Vec::with_capacity(channels.div_ceil(PANEL) * kernel * kernel);
+        for first in (0..channels).step_by(PANEL) {
+            for tap in 0..kernel * kernel {
+                let mut row = PanelRow::default();
+                for (slot, c) in row.0.iter_mut().zip(first..channels) {
+                    *slot = weight(c, tap / kernel, tap % kernel);
+                }
+                panels.push(row);
+            }
+        }
         Self {
             window: Window {
                 kernel,
                 stride: stride.max(1),
             },
-            weight: taps
-                .map(|(tap, c)| weight(c, tap / kernel, tap % kernel))
-                .collect(),
-            bias: bias.to_vec(),
+            channels,
+            weight: panels,
+            bias: padded(bias),
         }
     }
 
@@ -54,17 +70,23 @@ impl Depthwise {
     /// # Panics
     /// If a slice is shorter than its shape.
     pub fn apply(&self, input: &[f32], sides: Sides, activation: Activation, output: &mut [f32]) {
-        let (out, channels) = (sides.after(self.window.stride), self.bias.len());
-        let products = out.pixels() * self.weight.len();
-        let line = out.width * channels;
+        let Window { kernel, stride } = self.window;
+        let (out, channels) = (sides.after(stride), self.channels);
+        let products = out.pixels() * channels * kernel * kernel;
         let input = ImageRows {
             values: input,
             above: 0,
             sides,
         };
-        for_pieces(output, line, 1, products, |first, output| {
-            self.apply_rows(input, first, activation, output);
-        });
+        for_pieces(
+            output,
+            out.width * channels,
+            1,
+            products,
+            |first, output| {
+                self.apply_rows(input, first, activation, output);
+            },
+        );
     }
 
     /// Computes rows of the output, from `first` on, in one thread. The input has at least the
@@ -82,15 +104,20 @@ impl Depthwise {
         activation: Activation,
         output: &mut [f32],
     ) {
-        if self.bias.is_empty() {
+        let Window { kernel, stride } = self.window;
+        let after = input.sides.after(stride);
+        if after.width * self.channels == 0 {
             return;
         }
+        let columns = (after.width - 1) * stride + kernel;
         Arch::new().dispatch(Filter {
             layer: self,
             input,
             first,
             activation,
             output,
+            columns,
+            lines: vec![PanelRow::default(); kernel * columns],
         });
     }
 }
@@ -103,6 +130,11 @@ struct Filter<'a> {
     first: usize,
     activation: Activation,
     output: &'a mut [f32],
+    /// Columns of the image and of the padding.
+    columns: usize,
+    /// The rows under the window, `[kernel, columns]`, for the channels of a panel. A row has the
+    /// place of its index modulo `kernel`, counted from the first row of the padding.
+    lines: Vec<PanelRow>,
 }
 
 impl WithSimd for Filter<'_> {
@@ -121,61 +153,132 @@ impl WithSimd for Filter<'_> {
 }
 
 impl Filter<'_> {
-    /// `K` is the side of the kernel and `STRIDE` the stride if neighbouring pixels can be computed
-    /// together, else both are 0.
+    /// `K` and `STRIDE` are the window, or 0 for one that is known at run time only.
     #[inline(always)]
-    fn filter<S: Simd, const K: usize, const STRIDE: usize>(self, simd: S) {
+    fn filter<S: Simd, const K: usize, const STRIDE: usize>(mut self, simd: S) {
         let Window { kernel, stride } = self.layer.window;
-        let channels = self.layer.bias.len();
-        let ImageRows {
-            values,
-            above,
-            sides,
-        } = self.input;
-        let Sides { height, width } = sides;
-        let top = same_padding(height, kernel, stride).0;
-        let left = same_padding(width, kernel, stride).0;
-        let out = sides.after(stride);
-        let lines = self.output.chunks_exact_mut(out.width * channels);
-        for (y, line) in (self.first..out.height).zip(lines) {
-            for sums in line.chunks_exact_mut(channels) {
-                sums.copy_from_slice(&self.layer.bias);
-            }
-            // SAME padding leaves at least one row and one column of each window inside the image.
-            let rows = Span::clipped(y * stride, top, kernel, height);
-            for row in 0..rows.count {
-                let source = &values[(rows.pixel + row - above) * width * channels..];
-                let weights = &self.layer.weight[(rows.tap + row) * kernel * channels..];
-                let is_last = row + 1 == rows.count;
-                let mut x = 0;
-                while x < out.width {
-                    let columns = Span::clipped(x * stride, left, kernel, width);
-                    let taps = Taps {
-                        source: &source[columns.pixel * channels..],
-                        weights: &weights[columns.tap * channels..],
-                        channels,
-                        activation: is_last.then_some(self.activation),
-                    };
-                    let sums = &mut line[x * channels..];
-                    let fits = |neighbours: usize| {
-                        let end = (x + neighbours - 1) * stride + kernel;
-                        end <= left + width && x + neighbours <= out.width
-                    };
-                    let is_whole = K > 0 && columns.count == kernel;
-                    if is_whole && fits(NEIGHBOURS) {
-                        taps.add::<S, K, STRIDE, NEIGHBOURS>(simd, sums);
-                        x += NEIGHBOURS;
-                    } else if is_whole && fits(2) {
-                        taps.add::<S, K, STRIDE, 2>(simd, sums);
-                        x += 2;
-                    } else {
-                        taps.add_to_one(simd, columns.count, sums);
-                        x += 1;
-                    }
+        let length = self.input.sides.after(stride).width * self.layer.channels;
+        let rows = self.output.len() / length;
+        for panel in 0..self.layer.bias.len() {
+            let mut next = 0;
+            for row in 0..rows {
+                let top = (self.first + row) * stride;
+                for row in top.max(next)..top + kernel {
+                    self.copy(row, panel);
                 }
+                next = top + kernel;
+                self.row::<S, K, STRIDE>(simd, panel, top, row * length);
             }
         }
     }
+
+    /// Copies a row, counted from the first row of the padding.
+    #[inline(always)]
+    fn copy(&mut self, row: usize, panel: usize) {
+        let ImageRows {
+            values,
+            above,
+            sides: Sides { height, width },
+        } = self.input;
+        let (Window { kernel, stride }, channels) = (self.layer.window, self.layer.channels);
+        let top = same_padding(height, kernel, stride).0;
+        let left = same_padding(width, kernel, stride).0;
+        let from = panel * PANEL;
+        let line = &mut self.lines[row % kernel * self.columns..][..self.columns];
+        let line = &mut line[left..];
+        let line_length = line.len().min(width);
+        let line = &mut line[..line_length];
+        let Some(row) = row.checked_sub(top).filter(|row| *row < height) else {
+            line.fill(PanelRow::default());
+            return;
+        };
+        let pixels = &values[(row - above) * width * channels..][..width * channels];
+        let pixels = pixels.chunks_exact(channels).map(|pixel| &pixel[from..]);
+        for (pixel, values) in line.iter_mut().zip(pixels) {
+            match values.first_chunk::<PANEL>() {
+                Some(values) => pixel.0 = *values,
+                None => pixel.0[..values.len()].copy_from_slice(values),
+            }
+        }
+    }
+
+    /// Computes a row of the output for the channels of a panel.
+    #[inline(always)]
+    fn row<S: Simd, const K: usize, const STRIDE: usize>(
+        &mut self,
+        simd: S,
+        panel: usize,
+        top: usize,
+        output: usize,
+    ) {
+        let width = self.input.sides.after(self.layer.window.stride).width;
+        let mut x = 0;
+        while x < width {
+            let tile = Tile {
+                panel,
+                top,
+                x,
+                output: output + x * self.layer.channels,
+            };
+            // The sums of more neighbours do not fit into the registers of small vectors.
+            x += match width - x {
+                8.. if S::F32_LANES >= 8 => self.tile::<S, K, STRIDE, 8>(simd, tile),
+                4.. => self.tile::<S, K, STRIDE, 4>(simd, tile),
+                2.. => self.tile::<S, K, STRIDE, 2>(simd, tile),
+                _ => self.tile::<S, K, STRIDE, 1>(simd, tile),
+            };
+        }
+    }
+
+    /// Computes `N` neighbouring pixels; returns `N`.
+    #[inline(always)]
+    fn tile<S: Simd, const K: usize, const STRIDE: usize, const N: usize>(
+        &mut self,
+        simd: S,
+        tile: Tile,
+    ) -> usize {
+        let (kernel, stride) = match K {
+            0 => (self.layer.window.kernel, self.layer.window.stride),
+            _ => (K, STRIDE),
+        };
+        let channels = self.layer.channels;
+        let from = tile.panel * PANEL;
+        let used = (channels - from).min(PANEL).div_ceil(S::F32_LANES);
+        let weights = &self.layer.weight[tile.panel * kernel * kernel..][..kernel * kernel];
+        let bias = S::as_simd_f32s(&self.layer.bias[tile.panel].0).0;
+        for (vector, bias) in bias.iter().enumerate().take(used) {
+            let mut sums = [*bias; N];
+            for row in 0..kernel {
+                let line = (tile.top + row) % kernel * self.columns + tile.x * stride;
+                let line = &self.lines[line..][..(N - 1) * stride + kernel];
+                let weights = &weights[row * kernel..][..kernel];
+                for (tap, weights) in weights.iter().enumerate() {
+                    let weight = S::as_simd_f32s(&weights.0).0[vector];
+                    for (index, sum) in sums.iter_mut().enumerate() {
+                        let x = S::as_simd_f32s(&line[index * stride + tap].0).0[vector];
+                        *sum = simd.mul_add_e_f32s(x, weight, *sum);
+                    }
+                }
+            }
+            let pixels = self.output[tile.output..].chunks_exact_mut(channels);
+            for (sum, pixel) in sums.into_iter().zip(pixels) {
+                let target = &mut pixel[from + vector * S::F32_LANES..];
+                vectors::store(simd, target, self.activation.apply(simd, sum));
+            }
+        }
+        N
+    }
+}
+
+/// Neighbouring pixels of the output.
+struct Tile {
+    panel: usize,
+    /// First row under the window, counted from the first row of the padding.
+    top: usize,
+    /// Column of the first pixel.
+    x: usize,
+    /// Place of the first pixel in the output.
+    output: usize,
 }
 
 #[cfg(test)]
@@ -196,17 +299,17 @@ mod tests {
         sides: Sides,
         (y, x, c): (usize, usize, usize),
     ) -> f64 {
-        let (k, channels) = (layer.window.kernel, layer.bias.len());
+        let (k, channels) = (layer.window.kernel, layer.channels);
         let stride = layer.window.stride;
         let top = same_padding(sides.height, k, stride).0;
         let left = same_padding(sides.width, k, stride).0;
-        let mut sum = f64::from(layer.bias[c]);
+        let mut sum = f64::from(layer.bias[c / PANEL].0[c % PANEL]);
         for (ky, kx) in (0..k).flat_map(|ky| (0..k).map(move |kx| (ky, kx))) {
             let (py, px) = (y * stride + ky, x * stride + kx);
             let inside = py >= top && px >= left;
             if inside && py - top < sides.height && px - left < sides.width {
                 let pixel = (py - top) * sides.width + px - left;
-                let weight = layer.weight[(ky * k + kx) * channels + c];
+                let weight = layer.weight[(c / PANEL * k + ky) * k + kx].0[c % PANEL];
                 sum += f64::from(input[pixel * channels + c]) * f64::from(weight);
             }
         }
@@ -217,8 +320,8 @@ mod tests {
         #[test]
         fn sums_are_those_of_a_plain_loop(
             height in 1_usize..9,
-            width in 1_usize..9,
-            channels in 1_usize..21,
+            width in 1_usize..20,
+            channels in 1_usize..70,
             kernel in prop::sample::select(vec![1_usize, 3, 5, 7]),
             stride in 1_usize..4,
         ) {

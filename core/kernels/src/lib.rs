@@ -30,7 +30,6 @@ mod prefetch;
 mod product;
 mod quads;
 mod sides;
-mod taps;
 mod threads;
 mod vectors;
 

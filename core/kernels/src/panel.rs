@@ -9,6 +9,12 @@ pub(crate) const PANEL: usize = 32;
 #[repr(C, align(64))]
 pub(crate) struct PanelRow(pub(crate) [f32; PANEL]);
 
+impl Default for PanelRow {
+    fn default() -> Self {
+        Self([0.0; PANEL])
+    }
+}
+
 /// Splits values into rows of panels, the last one padded with zeros.
 pub(super) fn padded(values: &[f32]) -> Vec<PanelRow> {
     let rows = values.chunks(PANEL).map(|values| {

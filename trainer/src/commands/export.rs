@@ -219,11 +219,11 @@ fn add_detectors(
 }
 
 /// Writes a bundle with detectors added, and with the arithmetic that --arithmetic asks for or else a new
-/// calibration if --probe names images for it; everything else stays as it is.
+/// calibration if --probe names images for it; everything else stays as it is. Returns its folder.
 ///
 /// # Errors
 /// As [`write_bundle`].
-fn extend_bundle(args: &ExportArgs, notes: &str) -> anyhow::Result<()> {
+fn extend_bundle<'a>(args: &'a ExportArgs, notes: &str) -> anyhow::Result<&'a Path> {
     let Some(out) = &args.out else {
         return Err(usage("--out: expected a folder, found none"));
     };
@@ -258,10 +258,11 @@ fn extend_bundle(args: &ExportArgs, notes: &str) -> anyhow::Result<()> {
         write_atomic(&staged.path().join(PREVIEW), &image)?;
     }
     staged.finish()?;
-    if args.common.json {
-        return line(json!({ "out": out }));
+    match args.common.json {
+        true => line(json!({ "out": out }))?,
+        false => line(format_args!("bundle: {}", out.display()))?,
     }
-    line(format_args!("bundle: {}", out.display()))
+    Ok(out)
 }
 
 /// A bundle that was written, its measurements, and the code that embeds its site.
@@ -424,14 +425,18 @@ pub fn run(args: &ExportArgs) -> anyhow::Result<()> {
         Some(folder) => Some(Site::plan(folder, args.page.as_deref(), args.force)?),
         None => None,
     };
-    let is_bundle = model_file::is_bundle(&args.checkpoint);
-    if is_bundle && (!args.statements.is_empty() || args.arithmetic.is_some()) {
-        return extend_bundle(args, &notes);
-    }
-    if let Some(site) = site.as_ref().filter(|_| is_bundle) {
-        return site
-            .write(&args.checkpoint, &args.url)?
-            .print(args.common.json);
+    if model_file::is_bundle(&args.checkpoint) {
+        let extends = !args.statements.is_empty() || args.arithmetic.is_some();
+        let bundle = match extends {
+            true => extend_bundle(args, &notes)?,
+            false => &args.checkpoint,
+        };
+        if let Some(site) = &site {
+            return site.write(bundle, &args.url)?.print(args.common.json);
+        }
+        if extends {
+            return Ok(());
+        }
     }
     print(args, &write_bundle(args, &name, &notes, site.as_ref())?)
 }

@@ -68,7 +68,7 @@ impl FloatWeights {
     pub(super) fn buffer(&self) -> Vec<PanelRow> {
         match &self.panels {
             Panels::Floats(_) => Vec::new(),
-            Panels::Integers(..) => vec![PanelRow([0.0; PANEL]); DEPTH.min(self.inputs)],
+            Panels::Integers(..) => vec![PanelRow::default(); DEPTH.min(self.inputs)],
         }
     }
 

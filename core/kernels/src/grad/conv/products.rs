@@ -56,7 +56,7 @@ impl Panels {
     /// Returns zeros, `[1, depth, width]`.
     pub(super) fn zeros(depth: usize, width: usize) -> Self {
         Self {
-            rows: vec![PanelRow([0.0; PANEL]); width.div_ceil(PANEL) * depth],
+            rows: vec![PanelRow::default(); width.div_ceil(PANEL) * depth],
             taps: 1,
             depth,
             width,
