@@ -9,6 +9,7 @@ use crate::instructions::{Dots, Instructions, Work};
 use crate::padding::same_padding;
 use crate::panel::{PANEL, PanelRow, padded};
 use crate::quads::{QUAD, Quads, are_narrow};
+use crate::scratch::Scratch;
 use crate::sides::{ImageRows, Sides, Window};
 
 /// A depthwise convolution with TensorFlow's SAME padding, a bias and ReLU6, from bytes to bytes; 255
@@ -155,7 +156,7 @@ struct Filter<'a> {
 /// Interleaved rows of the image, for the channels of a panel.
 struct Interleaved {
     /// `[quads of rows, columns]`
-    quads: Vec<Quads<u8>>,
+    quads: Scratch<Quads<u8>>,
     /// Number of columns, with those of the padding.
     columns: usize,
 }
@@ -183,10 +184,13 @@ impl Work for Filter<'_> {
         let after = self.input.sides.after(window.stride);
         let columns = (after.width - 1) * window.stride + window.kernel;
         let mut interleaved = Interleaved {
-            quads: vec![Quads::default(); row_quads(window) * columns],
+            quads: Scratch::new(row_quads(window) * columns),
             columns,
         };
-        let outside = vec![0; width * self.layer.channels];
+        // The columns of the padding stay zero.
+        interleaved.quads.fill(Quads::default());
+        let mut outside = Scratch::new(width * self.layer.channels);
+        outside.fill(0);
         let (rows, together) = (self.output.len() / self.line, rows_together(window));
         for row in (0..rows).step_by(together) {
             for panel in 0..self.layer.bias.len() {

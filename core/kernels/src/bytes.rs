@@ -1,6 +1,7 @@
 //! Floats as bytes.
 
 use crate::quads::QUAD;
+use crate::scratch::{Kept, Scratch};
 
 /// Added to a float between 0 and 255, it moves the nearest integer, the even one of two, into the
 /// last bits.
@@ -16,7 +17,7 @@ const SMALLEST: f32 = 1e-34;
 pub(crate) const STEP: f32 = 6.0 / MOST;
 
 /// Type of a layer's output.
-pub(crate) trait Output: Copy + Default + Send + Sync {
+pub(crate) trait Output: Kept {
     /// Whether [`of`](Self::of) applies ReLU6 itself.
     const IS_RECTIFIED: bool;
 
@@ -55,10 +56,19 @@ pub(crate) trait Input: Copy + Send + Sync {
 }
 
 /// Memory for rows of bytes.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Buffers {
-    bytes: Vec<[u8; QUAD]>,
-    scales: Vec<RowScale>,
+    bytes: Scratch<[u8; QUAD]>,
+    scales: Scratch<RowScale>,
+}
+
+impl Default for Buffers {
+    fn default() -> Self {
+        Self {
+            bytes: Scratch::new(0),
+            scales: Scratch::new(0),
+        }
+    }
 }
 
 /// Each row is rounded with a scale of its own.
@@ -69,12 +79,13 @@ impl Input for f32 {
         inputs: usize,
         buffers: &'a mut Buffers,
     ) -> (&'a [[u8; QUAD]], &'a [RowScale]) {
-        let quads = inputs.div_ceil(QUAD);
+        let (quads, count) = (inputs.div_ceil(QUAD), rows.len() / inputs);
         let Buffers { bytes, scales } = buffers;
-        bytes.resize(rows.len() / inputs * quads, [0; QUAD]);
-        scales.clear();
-        for (row, bytes) in rows.chunks_exact(inputs).zip(bytes.chunks_exact_mut(quads)) {
-            scales.push(quantise(row, bytes.as_flattened_mut()));
+        bytes.resize(count * quads);
+        scales.resize(count);
+        let targets = bytes.chunks_exact_mut(quads).zip(scales.iter_mut());
+        for (row, (bytes, scale)) in rows.chunks_exact(inputs).zip(targets) {
+            *scale = quantise(row, padded(bytes, inputs));
         }
         (bytes, scales)
     }
@@ -88,26 +99,34 @@ impl Input for u8 {
         inputs: usize,
         buffers: &'a mut Buffers,
     ) -> (&'a [[u8; QUAD]], &'a [RowScale]) {
+        let (quads, count) = (inputs.div_ceil(QUAD), rows.len() / inputs);
         let Buffers { bytes, scales } = buffers;
-        let scale = RowScale {
+        scales.resize(count);
+        scales.fill(RowScale {
             scale: STEP,
             zero: 0,
-        };
-        scales.resize(rows.len() / inputs, scale);
+        });
         if inputs.is_multiple_of(QUAD) {
             return (rows.as_chunks().0, scales);
         }
-        let quads = inputs.div_ceil(QUAD);
-        bytes.resize(scales.len() * quads, [0; QUAD]);
+        bytes.resize(count * quads);
         for (row, bytes) in rows.chunks_exact(inputs).zip(bytes.chunks_exact_mut(quads)) {
-            bytes.as_flattened_mut()[..inputs].copy_from_slice(row);
+            padded(bytes, inputs).copy_from_slice(row);
         }
         (bytes, scales)
     }
 }
 
+/// Returns the first bytes of a row; the others become zeros.
+#[inline(always)]
+fn padded(row: &mut [[u8; QUAD]], inputs: usize) -> &mut [u8] {
+    let (bytes, rest) = row.as_flattened_mut().split_at_mut(inputs);
+    rest.fill(0);
+    bytes
+}
+
 /// Scale and zero point of a row of bytes: a byte has the value `(byte - zero) scale`.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct RowScale {
     pub scale: f32,
     pub zero: u8,

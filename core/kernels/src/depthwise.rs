@@ -9,6 +9,7 @@ use pulp::{Arch, Simd, WithSimd};
 use crate::activation::Activation;
 use crate::padding::same_padding;
 use crate::panel::{PANEL, PanelRow, padded};
+use crate::scratch::Scratch;
 use crate::sides::{ImageRows, Sides, Window};
 use crate::threads::for_pieces;
 use crate::vectors;
@@ -110,6 +111,9 @@ impl Depthwise {
             return;
         }
         let columns = (after.width - 1) * stride + kernel;
+        let mut lines = Scratch::new(kernel * columns);
+        // The columns of the padding stay zero.
+        lines.fill(PanelRow::default());
         Arch::new().dispatch(Filter {
             layer: self,
             input,
@@ -117,7 +121,7 @@ impl Depthwise {
             activation,
             output,
             columns,
-            lines: vec![PanelRow::default(); kernel * columns],
+            lines,
         });
     }
 }
@@ -134,7 +138,7 @@ struct Filter<'a> {
     columns: usize,
     /// The rows under the window, `[kernel, columns]`, for the channels of a panel. A row has the
     /// place of its index modulo `kernel`, counted from the first row of the padding.
-    lines: Vec<PanelRow>,
+    lines: Scratch<PanelRow>,
 }
 
 impl WithSimd for Filter<'_> {

@@ -8,6 +8,7 @@ use crate::bytes::{Output, STEP};
 use crate::depthwise::Depthwise;
 use crate::patches::Patches;
 use crate::product::{ByteWeights, PackedWeights};
+use crate::scratch::{Kept, Scratch};
 use crate::sides::{ImageRows, Sides, Window};
 use crate::threads::{for_pieces, threads};
 
@@ -274,13 +275,13 @@ impl<'a, B: Block> Image<'a, B> {
         let values = match self.block.unexpanded(self.input) {
             Some(input) => input,
             None => {
-                let mut values = vec![B::Value::default(); self.expanded.pixels() * inner];
+                let mut values = Scratch::new(self.expanded.pixels() * inner);
                 self.block.expand(self.input, self.sides, 0, &mut values);
                 expanded = values;
                 &expanded
             }
         };
-        let mut filtered = vec![B::Value::default(); self.after.pixels() * inner];
+        let mut filtered = Scratch::new(self.after.pixels() * inner);
         let Window { kernel, .. } = self.block.window();
         let products = filtered.len() * kernel * kernel;
         let line = self.after.width * inner;
@@ -303,8 +304,11 @@ impl<'a, B: Block> Image<'a, B> {
         let [inner, outputs] = self.block.channels();
         let line = self.after.width * outputs;
         let rows = self.rows_of_a_strip(output.len() / line.max(1));
-        let mut filtered = vec![B::Value::default(); rows * self.after.width * inner];
-        let mut expanded = Expanded::default();
+        let mut filtered = Scratch::new(rows * self.after.width * inner);
+        let mut expanded = Expanded {
+            rows: 0..0,
+            values: Scratch::new(0),
+        };
         for (index, output) in output.chunks_mut((rows * line).max(1)).enumerate() {
             let start = first + index * rows;
             let rows = start..start + output.len() / line;
@@ -339,11 +343,10 @@ impl<'a, B: Block> Image<'a, B> {
 }
 
 /// Rows of the expanded image.
-#[derive(Default)]
-struct Expanded<T> {
+struct Expanded<T: Kept> {
     rows: Range<usize>,
     /// The rows, and values of former ones.
-    values: Vec<T>,
+    values: Scratch<T>,
 }
 
 impl<T: Output> Expanded<T> {
@@ -354,7 +357,7 @@ impl<T: Output> Expanded<T> {
         self.values
             .copy_within(dropped * line..self.rows.len() * line, 0);
         if self.values.len() < rows.len() * line {
-            self.values.resize(rows.len() * line, T::default());
+            self.values.resize(rows.len() * line);
         }
         let known = self.rows.end.clamp(rows.start, rows.end);
         let target = &mut self.values[(known - rows.start) * line..rows.len() * line];

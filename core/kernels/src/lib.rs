@@ -29,6 +29,7 @@ mod pixels;
 mod prefetch;
 mod product;
 mod quads;
+mod scratch;
 mod sides;
 mod threads;
 mod vectors;

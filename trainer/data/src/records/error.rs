@@ -143,7 +143,7 @@ pub enum DataError {
     /// Fewer usable records than one batch needs.
     #[error(
         "expected at least {batch_size} usable records (one batch), found {usable} in {} records; \
-         lower --batch-size or add data\n{counts}", counts.seen
+         lower --batch-size, add data, or mend what is skipped\n{counts}", counts.seen
     )]
     TooFewUsable {
         /// Usable records found.

@@ -216,7 +216,10 @@ impl fmt::Display for BrokenCounts {
             ));
         }
         if self.no_usable_box > 0 {
-            lines.push(format!("  no usable box: {}", self.no_usable_box));
+            lines.push(format!(
+                "  no usable box: {} (no box, or none as large as dataset.min_box_px)",
+                self.no_usable_box
+            ));
         }
         if self.no_chain > 0 {
             lines.push(format!("  no chain of texts: {}", self.no_chain));
@@ -265,7 +268,8 @@ mod tests {
         assert_eq!(
             first.to_string(),
             "  image cannot be read: 2 (for example a.tar, record 1: because)\n  \
-             no caption: 1 (for example b.tar, record 3: because)\n  no usable box: 1"
+             no caption: 1 (for example b.tar, record 3: because)\n  \
+             no usable box: 1 (no box, or none as large as dataset.min_box_px)"
         );
     }
 
