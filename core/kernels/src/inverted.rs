@@ -132,7 +132,7 @@ impl Block for FloatLayers {
                 layer.apply(input, None, Activation::Relu6, output);
             }
             Expansion::Window(layer) => {
-                layer.apply_rows(input, sides, first, None, Activation::Relu6, output);
+                layer.apply_rows((input, sides), first, None, Activation::Relu6, output);
             }
         }
     }

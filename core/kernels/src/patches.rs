@@ -107,15 +107,14 @@ impl Patches {
         let line = (sides.after(self.stride).width * self.weights.outputs()).max(1);
         for_pieces(output, line, 1, self.products(sides), |first, output| {
             let skip = skip.map(|skip| &skip[first * line..]);
-            self.apply_rows(input, sides, first, skip, activation, output);
+            self.apply_rows((input, sides), first, skip, activation, output);
         });
     }
 
     /// Computes rows of the output, from `first` on; `skip` begins with the first.
     pub(crate) fn apply_rows(
         &self,
-        input: &[f32],
-        sides: Sides,
+        (input, sides): (&[f32], Sides),
         first: usize,
         skip: Option<&[f32]>,
         activation: Activation,
