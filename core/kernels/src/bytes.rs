@@ -1,7 +1,7 @@
 //! Floats as bytes.
 
 use crate::quads::QUAD;
-use crate::scratch::{Kept, Scratch};
+use crate::scratch::{Kept, Scratch, kept};
 
 /// Added to a float between 0 and 255, it moves the nearest integer, the even one of two, into the
 /// last bits.
@@ -131,6 +131,8 @@ pub(crate) struct RowScale {
     pub scale: f32,
     pub zero: u8,
 }
+
+kept!(RowScale);
 
 /// Rounds a row to bytes. The range from its least to its largest value, and to 0, has all of them; 0 is
 /// a byte without rounding. If a value is not finite, neither is the scale.

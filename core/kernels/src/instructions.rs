@@ -1,5 +1,8 @@
 //! Products of bytes by the instructions that the processor has.
 
+mod dots;
+#[cfg(any(test, not(target_feature = "simd128")))]
+mod portable;
 #[cfg(target_feature = "simd128")]
 mod wasm;
 #[cfg(target_arch = "x86_64")]
@@ -9,54 +12,7 @@ mod wasm;
 )]
 mod x86;
 
-use crate::panel::PANEL;
-use crate::quads::{QUAD, Quads};
-
-/// Work that is compiled for each instruction set.
-pub(crate) trait Work {
-    /// Returns whether all weights lie within [`NARROW`](crate::quads::NARROW).
-    #[cfg_attr(
-        not(target_arch = "x86_64"),
-        expect(dead_code, reason = "only AVX2 has instructions for narrow weights")
-    )]
-    fn is_narrow(&self) -> bool;
-
-    /// Does the work.
-    fn run<D: Dots>(self, dots: D);
-}
-
-/// Products of four inputs and four weights, added to 32-bit sums of several columns.
-pub(crate) trait Dots: Copy {
-    /// Four inputs for each of [`COLUMNS`](Self::COLUMNS) columns.
-    type Inputs: Copy;
-    /// Sums of the columns.
-    type Sums: Copy;
-    /// Columns of a tile; a divisor of [`PANEL`].
-    const COLUMNS: usize;
-    /// Most rows of a tile, 2, 4 or 8: its sums stay in the registers.
-    const ROWS: usize;
-
-    /// Returns sums of zero.
-    fn zero(self) -> Self::Sums;
-
-    /// Returns the same four inputs for every column.
-    fn same(self, inputs: [u8; QUAD]) -> Self::Inputs;
-
-    /// Returns the inputs of the columns from `first` on.
-    fn each(self, inputs: &Quads<u8>, first: usize) -> Self::Inputs;
-
-    /// Adds the products of inputs with the weights of the columns from `first` on.
-    fn add(
-        self,
-        sums: Self::Sums,
-        inputs: Self::Inputs,
-        weights: &Quads<i8>,
-        first: usize,
-    ) -> Self::Sums;
-
-    /// Returns the sums, followed by zeros.
-    fn finish(self, sums: Self::Sums) -> [i32; PANEL];
-}
+pub(crate) use self::dots::{Dots, Work};
 
 /// An instruction set that the processor has.
 #[derive(Clone, Copy, Debug)]
@@ -120,59 +76,7 @@ impl Instructions {
             #[cfg(target_feature = "simd128")]
             Set::Simd128 => work.run(wasm::Simd128),
             #[cfg(any(test, not(target_feature = "simd128")))]
-            Set::Portable => work.run(Portable),
+            Set::Portable => work.run(portable::Portable),
         }
-    }
-}
-
-/// Plain code, which compilers vectorise where they can.
-#[cfg(any(test, not(target_feature = "simd128")))]
-#[derive(Clone, Copy)]
-struct Portable;
-
-#[cfg(any(test, not(target_feature = "simd128")))]
-impl Dots for Portable {
-    type Inputs = [[u8; QUAD]; 8];
-    type Sums = [i32; 8];
-    const COLUMNS: usize = 8;
-    const ROWS: usize = 2;
-
-    #[inline(always)]
-    fn zero(self) -> Self::Sums {
-        [0; 8]
-    }
-
-    #[inline(always)]
-    fn same(self, inputs: [u8; QUAD]) -> Self::Inputs {
-        [inputs; 8]
-    }
-
-    #[inline(always)]
-    fn each(self, inputs: &Quads<u8>, first: usize) -> Self::Inputs {
-        std::array::from_fn(|column| inputs.0[first + column])
-    }
-
-    #[inline(always)]
-    fn add(
-        self,
-        mut sums: Self::Sums,
-        inputs: Self::Inputs,
-        weights: &Quads<i8>,
-        first: usize,
-    ) -> Self::Sums {
-        let weights = &weights.0[first..first + 8];
-        for ((sum, inputs), weights) in sums.iter_mut().zip(&inputs).zip(weights) {
-            for (input, weight) in inputs.iter().zip(weights) {
-                *sum += i32::from(*input) * i32::from(*weight);
-            }
-        }
-        sums
-    }
-
-    #[inline(always)]
-    fn finish(self, sums: Self::Sums) -> [i32; PANEL] {
-        let mut all = [0; PANEL];
-        all[..8].copy_from_slice(&sums);
-        all
     }
 }

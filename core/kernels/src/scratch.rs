@@ -7,7 +7,6 @@ use std::cell::RefCell;
 use std::ops::{Deref, DerefMut};
 use std::thread::LocalKey;
 
-use crate::bytes::RowScale;
 use crate::panel::PanelRow;
 use crate::quads::{QUAD, Quads};
 
@@ -19,8 +18,10 @@ pub(crate) trait Kept: Copy + Default + Send + Sync + 'static {
 
 macro_rules! kept {
     ($($value:ty),*) => {$(
-        impl Kept for $value {
-            fn free() -> &'static LocalKey<RefCell<Vec<Vec<Self>>>> {
+        impl $crate::scratch::Kept for $value {
+            fn free() -> &'static std::thread::LocalKey<std::cell::RefCell<Vec<Vec<Self>>>> {
+                use std::cell::RefCell;
+
                 thread_local! {
                     static FREE: RefCell<Vec<Vec<$value>>> = const { RefCell::new(Vec::new()) };
                 }
@@ -30,7 +31,9 @@ macro_rules! kept {
     )*};
 }
 
-kept!(f32, u8, [u8; QUAD], PanelRow, Quads<u8>, RowScale);
+kept!(f32, u8, [u8; QUAD], PanelRow, Quads<u8>);
+
+pub(crate) use kept;
 
 /// Values for intermediate results, which are given back to the thread when they are dropped.
 #[derive(Debug, Default)]

@@ -2,7 +2,7 @@
 
 use std::arch::wasm32::*;
 
-use super::Dots;
+use super::dots::Dots;
 use crate::panel::PANEL;
 use crate::quads::{QUAD, Quads};
 

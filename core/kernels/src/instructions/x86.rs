@@ -3,7 +3,7 @@
 use std::arch::is_x86_feature_detected as has;
 use std::arch::x86_64::*;
 
-use super::{Dots, Work};
+use super::dots::{Dots, Work};
 use crate::panel::PANEL;
 use crate::quads::{QUAD, Quads};
 
