@@ -1,0 +1,55 @@
+//! Products of bytes without special instructions.
+
+use super::dots::Dots;
+use crate::panel::PANEL;
+use crate::quads::{QUAD, Quads};
+
+/// Plain code, which compilers vectorise where they can.
+#[derive(Clone, Copy)]
+pub(super) struct Portable;
+
+impl Dots for Portable {
+    type Inputs = [[u8; QUAD]; 8];
+    type Sums = [i32; 8];
+    const COLUMNS: usize = 8;
+    const ROWS: usize = 2;
+
+    #[inline(always)]
+    fn zero(self) -> Self::Sums {
+        [0; 8]
+    }
+
+    #[inline(always)]
+    fn same(self, inputs: [u8; QUAD]) -> Self::Inputs {
+        [inputs; 8]
+    }
+
+    #[inline(always)]
+    fn each(self, inputs: &Quads<u8>, first: usize) -> Self::Inputs {
+        std::array::from_fn(|column| inputs.0[first + column])
+    }
+
+    #[inline(always)]
+    fn add(
+        self,
+        mut sums: Self::Sums,
+        inputs: Self::Inputs,
+        weights: &Quads<i8>,
+        first: usize,
+    ) -> Self::Sums {
+        let weights = &weights.0[first..first + 8];
+        for ((sum, inputs), weights) in sums.iter_mut().zip(&inputs).zip(weights) {
+            for (input, weight) in inputs.iter().zip(weights) {
+                *sum += i32::from(*input) * i32::from(*weight);
+            }
+        }
+        sums
+    }
+
+    #[inline(always)]
+    fn finish(self, sums: Self::Sums) -> [i32; PANEL] {
+        let mut all = [0; PANEL];
+        all[..8].copy_from_slice(&sums);
+        all
+    }
+}
