@@ -20,7 +20,8 @@ pub struct ByteDepthwise {
     channels: usize,
     /// `[panels, rows of the output, quads of rows, columns of the kernel]`
     low: Vec<Quads<i8>>,
-    /// In the same order 256ths of what `low` lacks of weights of 16 bits; empty for weights of 8.
+    /// The upper bytes of weights of 16 bits, in the same order: `weight = 256 high + low`. Empty for
+    /// weights of 8 bits.
     high: Vec<Quads<i8>>,
     /// One element for each panel.
     scales: Vec<PanelRow>,
@@ -76,8 +77,8 @@ impl ByteDepthwise {
         };
         let low = arrange(|weight| weight as i8);
         let mut high = arrange(|weight| ((weight - i16::from(weight as i8)) >> 8) as i8);
-        let has_bytes = |row: &Quads<i8>| row.0.as_flattened().iter().all(|byte| *byte == 0);
-        if high.iter().all(has_bytes) {
+        let is_zero = |row: &Quads<i8>| row.0.as_flattened().iter().all(|byte| *byte == 0);
+        if high.iter().all(is_zero) {
             high.clear();
         }
         let bias: Vec<f32> = bias.iter().map(|bias| bias / STEP).collect();
@@ -97,14 +98,11 @@ impl ByteDepthwise {
         self.window
     }
 
-    /// Computes rows of the output, from `first` on, in one thread. The input has at least the
-    /// [`input_rows`](Window::input_rows).
+    /// Computes rows of the output, from `first` on, in one thread. The input must have the
+    /// [`input_rows`](Window::input_rows); rows that it lacks count as zeros.
     ///
     /// # Shapes
     /// `output [rows, ceil(width / stride), channels]`
-    ///
-    /// # Panics
-    /// If the input has too few rows.
     pub(crate) fn apply_rows(&self, input: ImageRows<'_, u8>, first: usize, output: &mut [u8]) {
         // One is always available.
         if let Some(instructions) = Instructions::available().next() {
@@ -368,9 +366,8 @@ fn store<const N: usize, const PART: usize>(
         Some(pixel) => {
             for (part, pixel) in pixel.as_chunks_mut::<PART>().0.iter_mut().enumerate() {
                 let mut bytes = [0; PART];
-                for (column, byte) in bytes.iter_mut().enumerate() {
-                    let column = part * PART + column;
-                    *byte = u8::of(sums[column] as f32 * scales[column] + bias[column]);
+                for (column, target) in bytes.iter_mut().enumerate() {
+                    *target = byte(part * PART + column);
                 }
                 *pixel = bytes;
             }

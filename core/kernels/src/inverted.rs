@@ -44,7 +44,7 @@ pub struct FloatLayers {
     pub project: PackedWeights,
 }
 
-/// What gives the image that a block filters; ReLU6 follows.
+/// Source of the image that a block filters. ReLU6 is applied to the output of a layer.
 #[derive(Clone, Debug)]
 pub enum Expansion {
     /// The image is filtered as it is.
@@ -84,8 +84,7 @@ trait Block: Sync {
     /// Returns the number of multiplications of the expansion.
     fn products(&self, sides: Sides) -> usize;
 
-    /// Computes rows of the expanded image from `first` on, in one thread or, if these are all, in
-    /// several.
+    /// Computes rows of the expanded image from `first` on.
     fn expand(&self, input: &[f32], sides: Sides, first: usize, output: &mut [Self::Value]);
 
     /// Returns the input if it is filtered as it is.
@@ -377,7 +376,7 @@ mod tests {
         ((index * 7919 + 13) % 2003) as f32 / 1001.0 - 1.0
     }
 
-    /// What gives the filtered image.
+    /// Source of the filtered image.
     #[derive(Clone, Copy, Debug)]
     enum Kind {
         Unexpanded,

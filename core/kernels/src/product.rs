@@ -28,7 +28,7 @@ use crate::threads::{for_columns, for_pieces, threads};
 #[derive(Clone, Debug)]
 pub struct PackedWeights(Multiplied);
 
-/// What the weights are multiplied as.
+/// Number format in which the weights are multiplied.
 #[derive(Clone, Debug)]
 enum Multiplied {
     Floats(FloatWeights),

@@ -35,7 +35,7 @@ fn conv_name(inner: &str) -> LinearName {
     }
 }
 
-/// Packs the weights of a block, with the first layer if it filters the output of that.
+/// Packs the weights of a block. `stem` is the first layer if the block filters its output.
 fn packed(
     index: usize,
     sizes: BlockSizes,
@@ -43,7 +43,7 @@ fn packed(
     weights: &mut KernelWeights,
 ) -> Result<InvertedResidual> {
     let name = |conv: &str| conv_name(&format!("blocks.{index}.{conv}"));
-    // The first block does not expand its input, and has weights whose rounding changes the answers.
+    // The first block has no expansion. It keeps floats: rounding its weights changes the answers.
     if weights.arithmetic == Arithmetic::Int8 && sizes.expands {
         let window = [sizes.kernel, sizes.stride];
         let layers = ByteLayers {

@@ -181,7 +181,7 @@ impl<I: Input, T: Target<Value: Output>> Blocks<'_, I, T> {
     }
 }
 
-/// What some outputs of a row are computed from.
+/// Sums and constants that some outputs of a row are computed from.
 struct Columns<'a> {
     sums: &'a [i32; PANEL],
     of_row: RowScale,
@@ -244,7 +244,7 @@ impl Columns<'_> {
         count
     }
 
-    /// Returns outputs before anything is added to them.
+    /// Returns `N` outputs before the skip is added.
     #[inline(always)]
     fn values<const N: usize, O: Output>(&self, from: usize) -> [f32; N] {
         let Constants {

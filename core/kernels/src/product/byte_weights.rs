@@ -20,9 +20,10 @@ pub struct ByteWeights {
 /// Constants of the columns of a panel.
 #[derive(Clone, Debug)]
 pub(super) struct Constants {
-    /// What a unit of a sum is worth, for inputs in units of 1.
+    /// Factors that turn sums of integer products into outputs; the scale of the input row is a
+    /// further factor.
     pub(super) scales: PanelRow,
-    /// The sums of the weights of each output.
+    /// The sum of the weights of each output, multiplied by its scale.
     pub(super) totals: PanelRow,
     pub(super) bias: PanelRow,
 }
