@@ -8,7 +8,7 @@ use burn::tensor::Device;
 use espalier_core::bundle::{BundleFiles, Manifest, Part, sha256_hex};
 use espalier_core::caption::{BundleLoader, Captioner, Engine, Request, Rung};
 use espalier_core::model::Arithmetic;
-use espalier_tests::models::{shipped, tiny};
+use espalier_tests::models::{captioner_with, shipped, tiny};
 use espalier_tests::photos::{keep, landscape, noise};
 use espalier_tests::shards::in_shards;
 use espalier_trainer::config::TrainConfig;
@@ -25,23 +25,7 @@ fn pieces() -> (TempDir, Vec<u8>, Manifest) {
 }
 
 fn whole(folder: &Path) -> Captioner {
-    opened(folder, &Engine::Kernels, Arithmetic::Float32)
-}
-
-/// Opens a bundle on an engine, which multiplies these numbers if it is the CPU's.
-fn opened(folder: &Path, engine: &Engine, arithmetic: Arithmetic) -> Captioner {
-    let bytes = fs::read(folder.join("manifest.json")).unwrap();
-    let mut manifest = Manifest::parse(&bytes).unwrap();
-    manifest.model.vision.arithmetic = arithmetic;
-    let bytes = serde_json::to_vec(&manifest).unwrap();
-    let mut files = BundleFiles::default();
-    for file in manifest.files_of(&Part::OF_AN_ANSWER) {
-        let content = fs::read(folder.join(&file.path)).unwrap();
-        files
-            .insert_checked(&manifest, &file.path, content)
-            .unwrap();
-    }
-    Captioner::open(&bytes, &files, engine).unwrap()
+    captioner_with(folder, &Engine::Kernels, Arithmetic::Float32)
 }
 
 fn embedding(captioner: &Captioner, photo: &RgbImage) -> Vec<f32> {
@@ -64,9 +48,9 @@ fn finished<T>(future: impl Future<Output = T>) -> T {
 #[test]
 fn the_kernels_embed_photos_as_the_backend_does() {
     let backend = Engine::Device(Device::flex());
-    let backend = opened(&shipped(), &backend, Arithmetic::Float32);
+    let backend = captioner_with(&shipped(), &backend, Arithmetic::Float32);
     for (arithmetic, share) in [(Arithmetic::Float32, 1e-5), (Arithmetic::Int8, 1e-2)] {
-        let kernels = opened(&shipped(), &Engine::Kernels, arithmetic);
+        let kernels = captioner_with(&shipped(), &Engine::Kernels, arithmetic);
         for photo in [landscape(640, 480), noise(300, 200)] {
             let (expected, found) = (embedding(&backend, &photo), embedding(&kernels, &photo));
             let length: f32 = expected.iter().map(|v| v * v).sum::<f32>().sqrt();
@@ -103,10 +87,10 @@ fn same_reading([backend, kernels]: [&Captioner; 2], photo: &Path, most: f64) {
 #[test]
 fn the_kernels_read_photos_as_the_backend_does() {
     let backend = Engine::Device(Device::flex());
-    let backend = opened(&shipped(), &backend, Arithmetic::Float32);
+    let backend = captioner_with(&shipped(), &backend, Arithmetic::Float32);
     let (kernels, integers) = (
         whole(&shipped()),
-        opened(&shipped(), &Engine::Kernels, Arithmetic::Int8),
+        captioner_with(&shipped(), &Engine::Kernels, Arithmetic::Int8),
     );
     let samples = espalier_tests::browser::sample("cat");
     let mut read = 0;

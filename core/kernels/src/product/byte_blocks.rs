@@ -205,8 +205,13 @@ impl Columns<'_> {
             return;
         }
         let mut from = 0;
-        from += self.store_parts::<PART, O>(&mut target[from..], from, skip);
-        from += self.store_parts::<8, O>(&mut target[from..], from, skip);
+        // Constant conditions: no code for parts that are as long as the whole.
+        if PART < N {
+            from += self.store_parts::<PART, O>(&mut target[from..], from, skip);
+        }
+        if PART > 8 {
+            from += self.store_parts::<8, O>(&mut target[from..], from, skip);
+        }
         self.store_parts::<1, O>(&mut target[from..], from, skip);
     }
 
