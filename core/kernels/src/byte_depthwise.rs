@@ -301,18 +301,12 @@ impl ByteDepthwise {
     /// Computes some channels of `N` pixels.
     #[inline(always)]
     fn tile<D: Dots, const N: usize>(&self, dots: D, tile: &Tile<'_>, pixels: &mut [u8]) {
-        let mut sums = self.sums::<D, N>(dots, tile, &self.low);
-        if !self.high.is_empty() {
-            let high = self.sums::<D, N>(dots, tile, &self.high);
-            for (low, high) in sums.as_flattened_mut().iter_mut().zip(high.as_flattened()) {
-                *low += high << 8;
-            }
-        }
+        let sums = self.sums::<D, N>(dots, tile);
         let scales = &self.scales[tile.panel].0[tile.first..][..D::COLUMNS];
         let bias = &self.bias[tile.panel].0[tile.first..][..D::COLUMNS];
         let from = tile.panel * PANEL + tile.first;
         for (sums, pixel) in sums.iter().zip(pixels.chunks_exact_mut(self.channels)) {
-            let pixel = &mut pixel[from..];
+            let (pixel, sums) = (&mut pixel[from..], sums.as_ref());
             match D::COLUMNS {
                 PANEL => store::<PANEL, 16>(pixel, sums, scales, bias),
                 16 => store::<16, 16>(pixel, sums, scales, bias),
@@ -323,27 +317,50 @@ impl ByteDepthwise {
 
     /// Returns the sums of the products of `N` pixels.
     #[inline(always)]
-    fn sums<D: Dots, const N: usize>(
+    fn sums<D: Dots, const N: usize>(&self, dots: D, tile: &Tile<'_>) -> [D::Columns; N] {
+        let size = row_quads(self.window) * self.window.kernel;
+        let row = tile.panel * rows_together(self.window) + tile.row;
+        let low = &self.low[row * size..][..size];
+        if self.high.is_empty() {
+            let weights = |at: usize| dots.weights(&low[at], tile.first);
+            return self.sums_of_a_pass(dots, tile, weights);
+        }
+        let high = &self.high[row * size..][..size];
+        let pass = |pass: usize| {
+            let weights = |at: usize| dots.of_pass(pass, [&low[at], &high[at]], tile.first);
+            self.sums_of_a_pass::<D, N>(dots, tile, weights)
+        };
+        let mut sums = pass(0);
+        if D::PASSES > 1 {
+            let high = pass(1);
+            for (sums, high) in sums.iter_mut().zip(&high) {
+                for (sum, high) in sums.as_mut().iter_mut().zip(high.as_ref()) {
+                    *sum += high << 8;
+                }
+            }
+        }
+        sums
+    }
+
+    /// Returns the sums of the products of `N` pixels with weights, which are `[quads of rows, columns]`.
+    #[inline(always)]
+    fn sums_of_a_pass<D: Dots, const N: usize>(
         &self,
         dots: D,
         tile: &Tile<'_>,
-        weights: &[Quads<i8>],
-    ) -> [[i32; PANEL]; N] {
+        weights: impl Fn(usize) -> D::Weights,
+    ) -> [D::Columns; N] {
         let Window { kernel, stride } = self.window;
-        let size = row_quads(self.window) * kernel;
-        let row = tile.panel * rows_together(self.window) + tile.row;
-        let weights = weights[row * size..][..size].chunks_exact(kernel);
-        let lines = tile
-            .interleaved
-            .quads
-            .chunks_exact(tile.interleaved.columns);
+        let columns = tile.interleaved.columns;
+        let lines = tile.interleaved.quads.chunks_exact(columns);
         let mut sums = [dots.zero(); N];
-        for (line, weights) in lines.zip(weights) {
+        for (quad, line) in lines.enumerate() {
             let line = &line[tile.x * stride..];
-            for (tap, weights) in weights.iter().enumerate() {
+            for tap in 0..kernel {
+                let weights = weights(quad * kernel + tap);
                 for (index, sums) in sums.iter_mut().enumerate() {
                     let inputs = dots.each(&line[index * stride + tap], tile.first);
-                    *sums = dots.add(*sums, inputs, weights, tile.first);
+                    *sums = dots.add(*sums, inputs, weights);
                 }
             }
         }

@@ -1,5 +1,7 @@
 //! Pixels as the input of an encoder.
 
+use crate::threads::for_pieces;
+
 /// Channels of an image.
 pub const RGB: usize = 3;
 
@@ -9,12 +11,22 @@ pub const RGB: usize = 3;
 /// `[pixels, 3] -> [pixels, 3]`
 #[must_use]
 pub fn normalise(pixels: &[u8], mean: [f32; RGB], std: [f32; RGB]) -> Vec<f32> {
-    let pixels = pixels.as_chunks::<RGB>().0.iter();
-    let values = pixels.flat_map(|pixel| {
-        let channel = |c: usize| (f32::from(pixel[c]) / 255.0 - mean[c]) / std[c];
-        [channel(0), channel(1), channel(2)]
+    // Divisions take longer than to read the value of a byte.
+    let values: [[f32; 256]; RGB] = std::array::from_fn(|channel| {
+        std::array::from_fn(|byte| (byte as f32 / 255.0 - mean[channel]) / std[channel])
     });
-    values.collect()
+    let mut normalised = vec![0.0; pixels.len() / RGB * RGB];
+    // About four multiplications a value.
+    let products = 4 * normalised.len();
+    for_pieces(&mut normalised, RGB, 1, products, |first, output| {
+        let pixels = pixels.as_chunks::<RGB>().0[first..].iter();
+        for (output, pixel) in output.as_chunks_mut::<RGB>().0.iter_mut().zip(pixels) {
+            for (channel, output) in output.iter_mut().enumerate() {
+                *output = values[channel][usize::from(pixel[channel])];
+            }
+        }
+    });
+    normalised
 }
 
 #[cfg(test)]

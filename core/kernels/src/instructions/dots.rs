@@ -1,6 +1,5 @@
 //! Products of bytes, as every instruction set computes them.
 
-use crate::panel::PANEL;
 use crate::quads::{QUAD, Quads};
 
 /// Work that is compiled for each instruction set.
@@ -20,12 +19,18 @@ pub(crate) trait Work {
 pub(crate) trait Dots: Copy {
     /// Four inputs for each of [`COLUMNS`](Self::COLUMNS) columns.
     type Inputs: Copy;
-    /// Sums of the columns.
+    /// Four weights for each column.
+    type Weights: Copy;
+    /// Sums of the columns, in an order of registers.
     type Sums: Copy;
-    /// Columns of a tile; a divisor of [`PANEL`].
+    /// The sums, one for each column.
+    type Columns: AsRef<[i32]> + AsMut<[i32]>;
+    /// Columns of a tile; a divisor of [`PANEL`](crate::panel::PANEL).
     const COLUMNS: usize;
     /// Most rows of a tile, 2, 4 or 8: its sums stay in the registers.
     const ROWS: usize;
+    /// Passes that weights of 16 bits take: 1 where [`Weights`](Self::Weights) have room for them.
+    const PASSES: usize = 2;
 
     /// Returns sums of zero.
     fn zero(self) -> Self::Sums;
@@ -36,15 +41,19 @@ pub(crate) trait Dots: Copy {
     /// Returns the inputs of the columns from `first` on.
     fn each(self, inputs: &Quads<u8>, first: usize) -> Self::Inputs;
 
-    /// Adds the products of inputs with the weights of the columns from `first` on.
-    fn add(
-        self,
-        sums: Self::Sums,
-        inputs: Self::Inputs,
-        weights: &Quads<i8>,
-        first: usize,
-    ) -> Self::Sums;
+    /// Returns the weights of the columns from `first` on.
+    fn weights(self, weights: &Quads<i8>, first: usize) -> Self::Weights;
 
-    /// Returns the sums, followed by zeros.
-    fn finish(self, sums: Self::Sums) -> [i32; PANEL];
+    /// Returns what one of the [`PASSES`](Self::PASSES) over the weights `256 high + low` multiplies; its
+    /// sums count `256^pass` times.
+    #[inline(always)]
+    fn of_pass(self, pass: usize, low_high: [&Quads<i8>; 2], first: usize) -> Self::Weights {
+        self.weights(low_high[pass], first)
+    }
+
+    /// Adds the products of inputs with weights.
+    fn add(self, sums: Self::Sums, inputs: Self::Inputs, weights: Self::Weights) -> Self::Sums;
+
+    /// Returns the sums of the columns.
+    fn finish(self, sums: Self::Sums) -> Self::Columns;
 }

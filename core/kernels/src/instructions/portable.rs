@@ -1,7 +1,6 @@
 //! Products of bytes without special instructions.
 
 use super::dots::Dots;
-use crate::panel::PANEL;
 use crate::quads::{QUAD, Quads};
 
 /// Plain code, which compilers vectorise where they can.
@@ -10,7 +9,9 @@ pub(super) struct Portable;
 
 impl Dots for Portable {
     type Inputs = [[u8; QUAD]; 8];
+    type Weights = [[i8; QUAD]; 8];
     type Sums = [i32; 8];
+    type Columns = [i32; 8];
     const COLUMNS: usize = 8;
     const ROWS: usize = 2;
 
@@ -30,15 +31,13 @@ impl Dots for Portable {
     }
 
     #[inline(always)]
-    fn add(
-        self,
-        mut sums: Self::Sums,
-        inputs: Self::Inputs,
-        weights: &Quads<i8>,
-        first: usize,
-    ) -> Self::Sums {
-        let weights = &weights.0[first..first + 8];
-        for ((sum, inputs), weights) in sums.iter_mut().zip(&inputs).zip(weights) {
+    fn weights(self, weights: &Quads<i8>, first: usize) -> Self::Weights {
+        std::array::from_fn(|column| weights.0[first + column])
+    }
+
+    #[inline(always)]
+    fn add(self, mut sums: Self::Sums, inputs: Self::Inputs, weights: Self::Weights) -> Self::Sums {
+        for ((sum, inputs), weights) in sums.iter_mut().zip(&inputs).zip(&weights) {
             for (input, weight) in inputs.iter().zip(weights) {
                 *sum += i32::from(*input) * i32::from(*weight);
             }
@@ -47,9 +46,7 @@ impl Dots for Portable {
     }
 
     #[inline(always)]
-    fn finish(self, sums: Self::Sums) -> [i32; PANEL] {
-        let mut all = [0; PANEL];
-        all[..8].copy_from_slice(&sums);
-        all
+    fn finish(self, sums: Self::Sums) -> Self::Columns {
+        sums
     }
 }

@@ -52,7 +52,9 @@ struct Avx512Vnni(());
 
 impl Dots for Avx512Vnni {
     type Inputs = [__m512i; 2];
+    type Weights = [__m512i; 2];
     type Sums = [__m512i; 2];
+    type Columns = [i32; PANEL];
     const COLUMNS: usize = PANEL;
     const ROWS: usize = 8;
 
@@ -76,25 +78,30 @@ impl Dots for Avx512Vnni {
     }
 
     #[inline(always)]
-    fn add(
-        self,
-        sums: Self::Sums,
-        inputs: Self::Inputs,
-        weights: &Quads<i8>,
-        _: usize,
-    ) -> Self::Sums {
+    fn weights(self, weights: &Quads<i8>, _: usize) -> Self::Weights {
         let weights = weights.0.as_ptr().cast::<__m512i>();
         // SAFETY: as above.
         unsafe {
             [
-                _mm512_dpbusd_epi32(sums[0], inputs[0], _mm512_load_si512(weights)),
-                _mm512_dpbusd_epi32(sums[1], inputs[1], _mm512_load_si512(weights.add(1))),
+                _mm512_load_si512(weights),
+                _mm512_load_si512(weights.add(1)),
             ]
         }
     }
 
     #[inline(always)]
-    fn finish(self, sums: Self::Sums) -> [i32; PANEL] {
+    fn add(self, sums: Self::Sums, inputs: Self::Inputs, weights: Self::Weights) -> Self::Sums {
+        // SAFETY: as above.
+        unsafe {
+            [
+                _mm512_dpbusd_epi32(sums[0], inputs[0], weights[0]),
+                _mm512_dpbusd_epi32(sums[1], inputs[1], weights[1]),
+            ]
+        }
+    }
+
+    #[inline(always)]
+    fn finish(self, sums: Self::Sums) -> Self::Columns {
         // SAFETY: both types have 128 bytes of integers.
         unsafe { std::mem::transmute(sums) }
     }
@@ -122,7 +129,9 @@ impl<const VNNI: bool> Bytes<VNNI> {
 
 impl<const VNNI: bool> Dots for Bytes<VNNI> {
     type Inputs = [__m256i; 2];
+    type Weights = [__m256i; 2];
     type Sums = [__m256i; 2];
+    type Columns = [i32; PANEL / 2];
     const COLUMNS: usize = PANEL / 2;
     const ROWS: usize = 4;
 
@@ -153,32 +162,28 @@ impl<const VNNI: bool> Dots for Bytes<VNNI> {
     }
 
     #[inline(always)]
-    fn add(
-        self,
-        sums: Self::Sums,
-        inputs: Self::Inputs,
-        weights: &Quads<i8>,
-        first: usize,
-    ) -> Self::Sums {
+    fn weights(self, weights: &Quads<i8>, first: usize) -> Self::Weights {
         let weights = weights.0[first..][..Self::COLUMNS]
             .as_ptr()
             .cast::<__m256i>();
         // SAFETY: as above; the columns fill two vectors.
         unsafe {
             [
-                self.dot(sums[0], inputs[0], _mm256_loadu_si256(weights)),
-                self.dot(sums[1], inputs[1], _mm256_loadu_si256(weights.add(1))),
+                _mm256_loadu_si256(weights),
+                _mm256_loadu_si256(weights.add(1)),
             ]
         }
     }
 
     #[inline(always)]
-    fn finish(self, sums: Self::Sums) -> [i32; PANEL] {
+    fn add(self, sums: Self::Sums, inputs: Self::Inputs, weights: Self::Weights) -> Self::Sums {
+        std::array::from_fn(|half| self.dot(sums[half], inputs[half], weights[half]))
+    }
+
+    #[inline(always)]
+    fn finish(self, sums: Self::Sums) -> Self::Columns {
         // SAFETY: both types have 64 bytes of integers.
-        let first: [i32; PANEL / 2] = unsafe { std::mem::transmute(sums) };
-        let mut all = [0; PANEL];
-        all[..PANEL / 2].copy_from_slice(&first);
-        all
+        unsafe { std::mem::transmute(sums) }
     }
 }
 
@@ -186,17 +191,23 @@ impl<const VNNI: bool> Dots for Bytes<VNNI> {
 #[derive(Clone, Copy)]
 struct Widened(());
 
+/// Vectors of 16 integers each, or of the sums of their pairs.
+type Wide = [__m256i; 4];
+
 impl Dots for Widened {
-    type Inputs = [__m256i; 2];
+    type Inputs = Wide;
+    type Weights = Wide;
     /// Sums of the first and of the last two inputs of four columns each.
-    type Sums = [__m256i; 2];
-    const COLUMNS: usize = 8;
-    const ROWS: usize = 4;
+    type Sums = Wide;
+    type Columns = [i32; PANEL / 2];
+    const COLUMNS: usize = PANEL / 2;
+    const ROWS: usize = 2;
+    const PASSES: usize = 1;
 
     #[inline(always)]
     fn zero(self) -> Self::Sums {
         // SAFETY: the processor has AVX2, else there would be no `self`.
-        unsafe { [_mm256_setzero_si256(); 2] }
+        unsafe { [_mm256_setzero_si256(); 4] }
     }
 
     #[inline(always)]
@@ -204,54 +215,50 @@ impl Dots for Widened {
         // SAFETY: as above.
         unsafe {
             let inputs = _mm_set1_epi32(i32::from_ne_bytes(inputs));
-            [_mm256_cvtepu8_epi16(inputs); 2]
+            [_mm256_cvtepu8_epi16(inputs); 4]
         }
     }
 
     #[inline(always)]
     fn each(self, inputs: &Quads<u8>, first: usize) -> Self::Inputs {
-        let inputs = inputs.0[first..][..Self::COLUMNS]
-            .as_ptr()
-            .cast::<__m128i>();
-        // SAFETY: as above; the columns fill two vectors of half the size.
-        unsafe {
-            let four = |inputs| _mm256_cvtepu8_epi16(_mm_loadu_si128(inputs));
-            [four(inputs), four(inputs.add(1))]
-        }
+        let inputs = inputs.0[first..][..Self::COLUMNS].as_ptr();
+        let inputs = inputs.cast::<__m128i>();
+        // SAFETY: as above; the columns fill four vectors of half the size.
+        std::array::from_fn(|i| unsafe { _mm256_cvtepu8_epi16(_mm_loadu_si128(inputs.add(i))) })
     }
 
     #[inline(always)]
-    fn add(
-        self,
-        sums: Self::Sums,
-        inputs: Self::Inputs,
-        weights: &Quads<i8>,
-        first: usize,
-    ) -> Self::Sums {
-        let weights = weights.0[first..][..Self::COLUMNS]
-            .as_ptr()
-            .cast::<__m128i>();
-        // SAFETY: as above; the columns fill two vectors of half the size.
-        unsafe {
-            let dot = |sums, inputs, weights| {
-                let weights = _mm256_cvtepi8_epi16(_mm_loadu_si128(weights));
-                _mm256_add_epi32(sums, _mm256_madd_epi16(inputs, weights))
-            };
-            [
-                dot(sums[0], inputs[0], weights),
-                dot(sums[1], inputs[1], weights.add(1)),
-            ]
-        }
+    fn weights(self, weights: &Quads<i8>, first: usize) -> Self::Weights {
+        let weights = weights.0[first..][..Self::COLUMNS].as_ptr();
+        let weights = weights.cast::<__m128i>();
+        // SAFETY: as above; the columns fill four vectors of half the size.
+        std::array::from_fn(|i| unsafe { _mm256_cvtepi8_epi16(_mm_loadu_si128(weights.add(i))) })
     }
 
     #[inline(always)]
-    fn finish(self, sums: Self::Sums) -> [i32; PANEL] {
-        // SAFETY: both types have 64 bytes of integers.
-        let pairs: [[i32; 2]; 8] = unsafe { std::mem::transmute(sums) };
-        let mut all = [0; PANEL];
-        for (sum, [first, last]) in all.iter_mut().zip(pairs) {
-            *sum = first + last;
+    fn of_pass(self, _: usize, low_high: [&Quads<i8>; 2], first: usize) -> Self::Weights {
+        let [low, high] = low_high.map(|weights| self.weights(weights, first));
+        // SAFETY: as above.
+        std::array::from_fn(|i| unsafe {
+            _mm256_add_epi16(low[i], _mm256_slli_epi16::<8>(high[i]))
+        })
+    }
+
+    #[inline(always)]
+    fn add(self, sums: Self::Sums, inputs: Self::Inputs, weights: Self::Weights) -> Self::Sums {
+        // SAFETY: as above.
+        std::array::from_fn(|i| unsafe {
+            _mm256_add_epi32(sums[i], _mm256_madd_epi16(inputs[i], weights[i]))
+        })
+    }
+
+    #[inline(always)]
+    fn finish(self, [a, b, c, d]: Self::Sums) -> Self::Columns {
+        // SAFETY: as above; both types have 64 bytes of integers.
+        unsafe {
+            // Each sum of two vectors has the halves of both in turn.
+            let sums = [_mm256_hadd_epi32(a, b), _mm256_hadd_epi32(c, d)];
+            std::mem::transmute(sums.map(|sums| _mm256_permute4x64_epi64::<0b11_01_10_00>(sums)))
         }
-        all
     }
 }

@@ -137,27 +137,22 @@ impl<I: Input, T: Target<Value: Output>> Blocks<'_, I, T> {
             std::array::from_fn(|row| &block.bytes[(tile.row + row) * length..][..length]);
         let mut sums = [dots.zero(); R];
         for (index, weights) in tile.weights.iter().enumerate() {
+            let weights = dots.weights(weights, tile.first);
             for (sums, row) in sums.iter_mut().zip(&rows) {
-                *sums = dots.add(*sums, dots.same(row[index]), weights, tile.first);
+                *sums = dots.add(*sums, dots.same(row[index]), weights);
             }
         }
         // Whole arrays, which stay in the registers until here.
         let sums = sums.map(|sums| dots.finish(sums));
         for (index, sums) in sums.iter().enumerate() {
             let row = tile.row + index;
-            self.store::<D>(block.first + row, block.scales[row], sums, tile);
+            self.store::<D>(block.first + row, block.scales[row], sums.as_ref(), tile);
         }
     }
 
     /// Stores a row of a tile.
     #[inline(always)]
-    fn store<D: Dots>(
-        &mut self,
-        row: usize,
-        of_row: RowScale,
-        sums: &[i32; PANEL],
-        tile: &Tile<'_>,
-    ) {
+    fn store<D: Dots>(&mut self, row: usize, of_row: RowScale, sums: &[i32], tile: &Tile<'_>) {
         let Product {
             weights,
             skip,
@@ -183,7 +178,7 @@ impl<I: Input, T: Target<Value: Output>> Blocks<'_, I, T> {
 
 /// Sums and constants that some outputs of a row are computed from.
 struct Columns<'a> {
-    sums: &'a [i32; PANEL],
+    sums: &'a [i32],
     of_row: RowScale,
     constants: &'a Constants,
     /// First column in the panel.
