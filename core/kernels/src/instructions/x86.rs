@@ -177,7 +177,10 @@ impl<const VNNI: bool> Dots for Bytes<VNNI> {
 
     #[inline(always)]
     fn add(self, sums: Self::Sums, inputs: Self::Inputs, weights: Self::Weights) -> Self::Sums {
-        std::array::from_fn(|half| self.dot(sums[half], inputs[half], weights[half]))
+        [
+            self.dot(sums[0], inputs[0], weights[0]),
+            self.dot(sums[1], inputs[1], weights[1]),
+        ]
     }
 
     #[inline(always)]
@@ -194,6 +197,7 @@ struct Widened(());
 /// Vectors of 16 integers each, or of the sums of their pairs.
 type Wide = [__m256i; 4];
 
+// Arrays are written out: closures are not always compiled for the instructions of their caller.
 impl Dots for Widened {
     type Inputs = Wide;
     type Weights = Wide;
@@ -224,7 +228,14 @@ impl Dots for Widened {
         let inputs = inputs.0[first..][..Self::COLUMNS].as_ptr();
         let inputs = inputs.cast::<__m128i>();
         // SAFETY: as above; the columns fill four vectors of half the size.
-        std::array::from_fn(|i| unsafe { _mm256_cvtepu8_epi16(_mm_loadu_si128(inputs.add(i))) })
+        unsafe {
+            [
+                _mm256_cvtepu8_epi16(_mm_loadu_si128(inputs)),
+                _mm256_cvtepu8_epi16(_mm_loadu_si128(inputs.add(1))),
+                _mm256_cvtepu8_epi16(_mm_loadu_si128(inputs.add(2))),
+                _mm256_cvtepu8_epi16(_mm_loadu_si128(inputs.add(3))),
+            ]
+        }
     }
 
     #[inline(always)]
@@ -232,24 +243,41 @@ impl Dots for Widened {
         let weights = weights.0[first..][..Self::COLUMNS].as_ptr();
         let weights = weights.cast::<__m128i>();
         // SAFETY: as above; the columns fill four vectors of half the size.
-        std::array::from_fn(|i| unsafe { _mm256_cvtepi8_epi16(_mm_loadu_si128(weights.add(i))) })
+        unsafe {
+            [
+                _mm256_cvtepi8_epi16(_mm_loadu_si128(weights)),
+                _mm256_cvtepi8_epi16(_mm_loadu_si128(weights.add(1))),
+                _mm256_cvtepi8_epi16(_mm_loadu_si128(weights.add(2))),
+                _mm256_cvtepi8_epi16(_mm_loadu_si128(weights.add(3))),
+            ]
+        }
     }
 
     #[inline(always)]
-    fn of_pass(self, _: usize, low_high: [&Quads<i8>; 2], first: usize) -> Self::Weights {
-        let [low, high] = low_high.map(|weights| self.weights(weights, first));
+    fn of_pass(self, _: usize, [low, high]: [&Quads<i8>; 2], first: usize) -> Self::Weights {
+        let (low, high) = (self.weights(low, first), self.weights(high, first));
         // SAFETY: as above.
-        std::array::from_fn(|i| unsafe {
-            _mm256_add_epi16(low[i], _mm256_slli_epi16::<8>(high[i]))
-        })
+        unsafe {
+            [
+                _mm256_add_epi16(low[0], _mm256_slli_epi16::<8>(high[0])),
+                _mm256_add_epi16(low[1], _mm256_slli_epi16::<8>(high[1])),
+                _mm256_add_epi16(low[2], _mm256_slli_epi16::<8>(high[2])),
+                _mm256_add_epi16(low[3], _mm256_slli_epi16::<8>(high[3])),
+            ]
+        }
     }
 
     #[inline(always)]
     fn add(self, sums: Self::Sums, inputs: Self::Inputs, weights: Self::Weights) -> Self::Sums {
         // SAFETY: as above.
-        std::array::from_fn(|i| unsafe {
-            _mm256_add_epi32(sums[i], _mm256_madd_epi16(inputs[i], weights[i]))
-        })
+        unsafe {
+            [
+                _mm256_add_epi32(sums[0], _mm256_madd_epi16(inputs[0], weights[0])),
+                _mm256_add_epi32(sums[1], _mm256_madd_epi16(inputs[1], weights[1])),
+                _mm256_add_epi32(sums[2], _mm256_madd_epi16(inputs[2], weights[2])),
+                _mm256_add_epi32(sums[3], _mm256_madd_epi16(inputs[3], weights[3])),
+            ]
+        }
     }
 
     #[inline(always)]
@@ -257,8 +285,11 @@ impl Dots for Widened {
         // SAFETY: as above; both types have 64 bytes of integers.
         unsafe {
             // Each sum of two vectors has the halves of both in turn.
-            let sums = [_mm256_hadd_epi32(a, b), _mm256_hadd_epi32(c, d)];
-            std::mem::transmute(sums.map(|sums| _mm256_permute4x64_epi64::<0b11_01_10_00>(sums)))
+            let (first, last) = (_mm256_hadd_epi32(a, b), _mm256_hadd_epi32(c, d));
+            std::mem::transmute([
+                _mm256_permute4x64_epi64::<0b11_01_10_00>(first),
+                _mm256_permute4x64_epi64::<0b11_01_10_00>(last),
+            ])
         }
     }
 }
