@@ -318,21 +318,9 @@ impl ByteDepthwise {
     /// Returns the sums of the products of `N` pixels.
     #[inline(always)]
     fn sums<D: Dots, const N: usize>(&self, dots: D, tile: &Tile<'_>) -> [D::Columns; N] {
-        let size = row_quads(self.window) * self.window.kernel;
-        let row = tile.panel * rows_together(self.window) + tile.row;
-        let low = &self.low[row * size..][..size];
-        if self.high.is_empty() {
-            let weights = |at: usize| dots.weights(&low[at], tile.first);
-            return self.sums_of_a_pass(dots, tile, weights);
-        }
-        let high = &self.high[row * size..][..size];
-        let pass = |pass: usize| {
-            let weights = |at: usize| dots.of_pass(pass, [&low[at], &high[at]], tile.first);
-            self.sums_of_a_pass::<D, N>(dots, tile, weights)
-        };
-        let mut sums = pass(0);
-        if D::PASSES > 1 {
-            let high = pass(1);
+        let mut sums = self.sums_of_a_pass::<D, N>(dots, tile, 0);
+        if D::PASSES > 1 && !self.high.is_empty() {
+            let high = self.sums_of_a_pass::<D, N>(dots, tile, 1);
             for (sums, high) in sums.iter_mut().zip(&high) {
                 for (sum, high) in sums.as_mut().iter_mut().zip(high.as_ref()) {
                     *sum += high << 8;
@@ -342,22 +330,30 @@ impl ByteDepthwise {
         sums
     }
 
-    /// Returns the sums of the products of `N` pixels with weights, which are `[quads of rows, columns]`.
+    /// Returns the sums of one pass over the weights.
     #[inline(always)]
     fn sums_of_a_pass<D: Dots, const N: usize>(
         &self,
         dots: D,
         tile: &Tile<'_>,
-        weights: impl Fn(usize) -> D::Weights,
+        pass: usize,
     ) -> [D::Columns; N] {
         let Window { kernel, stride } = self.window;
+        let size = row_quads(self.window) * kernel;
+        let from = (tile.panel * rows_together(self.window) + tile.row) * size;
+        let low = &self.low[from..from + size];
+        let high = self.high.get(from..from + size).unwrap_or_default();
         let columns = tile.interleaved.columns;
         let lines = tile.interleaved.quads.chunks_exact(columns);
         let mut sums = [dots.zero(); N];
         for (quad, line) in lines.enumerate() {
             let line = &line[tile.x * stride..];
             for tap in 0..kernel {
-                let weights = weights(quad * kernel + tap);
+                let at = quad * kernel + tap;
+                let weights = match high.get(at) {
+                    Some(high) => dots.of_pass(pass, [&low[at], high], tile.first),
+                    None => dots.weights(&low[at], tile.first),
+                };
                 for (index, sums) in sums.iter_mut().enumerate() {
                     let inputs = dots.each(&line[index * stride + tap], tile.first);
                     *sums = dots.add(*sums, inputs, weights);
