@@ -6,11 +6,10 @@
 
 use crate::bytes::{Output, STEP};
 use crate::instructions::{Dots, Instructions, Work};
-use crate::padding::same_padding;
+use crate::interleaved::{Interleaved, row_quads};
 use crate::panel::{PANEL, PanelRow, padded};
 use crate::quads::{QUAD, Quads, are_narrow};
-use crate::scratch::Scratch;
-use crate::sides::{ImageRows, Sides, Window};
+use crate::sides::{ImageRows, Window};
 
 /// A depthwise convolution with TensorFlow's SAME padding, a bias and ReLU6, from bytes to bytes; 255
 /// stands for 6. All processors give the same bits.
@@ -130,11 +129,6 @@ impl ByteDepthwise {
     }
 }
 
-/// Returns the number of quads of rows under the window.
-fn row_quads(window: Window) -> usize {
-    window.kernel.div_ceil(QUAD)
-}
-
 /// Returns the number of rows of the output whose windows lie within these quads.
 fn rows_together(window: Window) -> usize {
     (row_quads(window) * QUAD - window.kernel) / window.stride + 1
@@ -149,14 +143,6 @@ struct Filter<'a> {
     /// Length of a row of the output.
     line: usize,
     output: &'a mut [u8],
-}
-
-/// Interleaved rows of the image, for the channels of a panel.
-struct Interleaved {
-    /// `[quads of rows, columns]`
-    quads: Scratch<Quads<u8>>,
-    /// Number of columns, with those of the padding.
-    columns: usize,
 }
 
 /// Neighbouring pixels of the output, whose sums are computed together.
@@ -178,21 +164,12 @@ impl Work for Filter<'_> {
 
     #[inline(always)]
     fn run<D: Dots>(self, dots: D) {
-        let (window, Sides { width, .. }) = (self.layer.window, self.input.sides);
-        let after = self.input.sides.after(window.stride);
-        let columns = (after.width - 1) * window.stride + window.kernel;
-        let mut interleaved = Interleaved {
-            quads: Scratch::new(row_quads(window) * columns),
-            columns,
-        };
-        // The columns of the padding stay zero.
-        interleaved.quads.fill(Quads::default());
-        let mut outside = Scratch::new(width * self.layer.channels);
-        outside.fill(0);
+        let (window, channels) = (self.layer.window, self.layer.channels);
+        let mut interleaved = Interleaved::new(window, self.input.sides, channels);
         let (rows, together) = (self.output.len() / self.line, rows_together(window));
         for row in (0..rows).step_by(together) {
             for panel in 0..self.layer.bias.len() {
-                self.interleave(row, panel, &outside, &mut interleaved);
+                interleaved.fill(self.input, self.first + row, panel * PANEL);
                 for next in 0..together.min(rows - row) {
                     let line = &mut self.output[(row + next) * self.line..][..self.line];
                     for first in (0..PANEL).step_by(D::COLUMNS) {
@@ -207,64 +184,6 @@ impl Work for Filter<'_> {
                     }
                 }
             }
-        }
-    }
-}
-
-impl Filter<'_> {
-    /// Interleaves the rows under a row of the output.
-    #[inline(always)]
-    fn interleave(&self, row: usize, panel: usize, outside: &[u8], target: &mut Interleaved) {
-        let ImageRows {
-            values,
-            above,
-            sides: Sides { height, width },
-        } = self.input;
-        let (Window { kernel, stride }, channels) = (self.layer.window, self.layer.channels);
-        let top = same_padding(height, kernel, stride).0;
-        let left = same_padding(width, kernel, stride).0;
-        let from = panel * PANEL;
-        let lines = target.quads.chunks_exact_mut(target.columns);
-        for (quad, line) in lines.enumerate() {
-            let rows: [&[u8]; QUAD] = std::array::from_fn(|slot| {
-                let y = (self.first + row) * stride + quad * QUAD + slot;
-                let y = y.checked_sub(top).filter(|y| *y < height);
-                // Rows below the window are multiplied by 0.
-                let y = y.and_then(|y| y.checked_sub(above));
-                let row =
-                    y.and_then(|y| values.get(y * width * channels..)?.get(..width * channels));
-                &row.unwrap_or(outside)[from..]
-            });
-            let inside = &mut line[left..];
-            let count = width.min(inside.len());
-            let inside = &mut inside[..count];
-            match channels - from {
-                PANEL.. => interleave_pixels::<PANEL>(rows, channels, inside),
-                16 => interleave_pixels::<16>(rows, channels, inside),
-                count => {
-                    for (x, quads) in inside.iter_mut().enumerate() {
-                        for (channel, quad) in quads.0[..count].iter_mut().enumerate() {
-                            *quad = rows.map(|row| row[x * channels + channel]);
-                        }
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// Interleaves the first `N` of the channels of each pixel.
-#[inline(always)]
-fn interleave_pixels<const N: usize>(
-    rows: [&[u8]; QUAD],
-    channels: usize,
-    pixels: &mut [Quads<u8>],
-) {
-    for (x, quads) in pixels.iter_mut().enumerate() {
-        let [a, b, c, d] = rows.map(|row| &row[x * channels..][..N]);
-        for (channel, quad) in quads.0[..N].iter_mut().enumerate() {
-            let byte = |row: &[u8], place: u32| u32::from(row[channel]) << (8 * place);
-            *quad = (byte(a, 0) | byte(b, 1) | byte(c, 2) | byte(d, 3)).to_le_bytes();
         }
     }
 }
@@ -343,10 +262,8 @@ impl ByteDepthwise {
         let from = (tile.panel * rows_together(self.window) + tile.row) * size;
         let low = &self.low[from..from + size];
         let high = self.high.get(from..from + size).unwrap_or_default();
-        let columns = tile.interleaved.columns;
-        let lines = tile.interleaved.quads.chunks_exact(columns);
         let mut sums = [dots.zero(); N];
-        for (quad, line) in lines.enumerate() {
+        for (quad, line) in tile.interleaved.lines().enumerate() {
             let line = &line[tile.x * stride..];
             for tap in 0..kernel {
                 let at = quad * kernel + tap;
@@ -360,8 +277,7 @@ impl ByteDepthwise {
                 }
             }
         }
-        // Whole arrays, which stay in the registers until here.
-        sums.map(|sums| dots.finish(sums))
+        dots.finish_all(&sums)
     }
 }
 
@@ -398,7 +314,9 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::padding::same_padding;
     use crate::quads::NARROW;
+    use crate::sides::Sides;
 
     /// Returns a fixed value between -1 and 1 for a position.
     fn value(index: usize) -> f32 {

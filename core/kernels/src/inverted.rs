@@ -218,7 +218,7 @@ impl InvertedResidual {
     /// # Panics
     /// If the input is shorter than its shape.
     #[must_use]
-    pub fn apply(&self, input: &[f32], sides: Sides) -> (Vec<f32>, Sides) {
+    pub fn apply(&self, input: &[f32], sides: Sides) -> (Scratch<f32>, Sides) {
         match &self.layers {
             Layers::Floats(layers) => Image::new(layers, input, sides, self.adds_input).apply(),
             Layers::Bytes(layers) => Image::new(layers, input, sides, self.adds_input).apply(),
@@ -251,14 +251,14 @@ impl<'a, B: Block> Image<'a, B> {
         }
     }
 
-    fn apply(&self) -> (Vec<f32>, Sides) {
+    fn apply(&self) -> (Scratch<f32>, Sides) {
         let [inner, outputs] = self.block.channels();
         // Two threads with neighbouring strips both expand the rows in between. In a small image
         // these are too many.
         if threads() > 1 && self.expanded.pixels() * inner <= SMALL {
             return (self.by_layers(), self.after);
         }
-        let mut output = vec![0.0; self.after.pixels() * outputs];
+        let mut output = Scratch::new(self.after.pixels() * outputs);
         let products = self.block.products(self.sides) + self.after.pixels() * inner * outputs;
         let line = self.after.width * outputs;
         for_pieces(&mut output, line, 1, products, |first, output| {
@@ -268,7 +268,7 @@ impl<'a, B: Block> Image<'a, B> {
     }
 
     /// Computes one layer after the other.
-    fn by_layers(&self) -> Vec<f32> {
+    fn by_layers(&self) -> Scratch<f32> {
         let [inner, outputs] = self.block.channels();
         let expanded;
         let values = match self.block.unexpanded(self.input) {
@@ -292,7 +292,7 @@ impl<'a, B: Block> Image<'a, B> {
             };
             self.block.filter(input, first, output);
         });
-        let mut output = vec![0.0; self.after.pixels() * outputs];
+        let mut output = Scratch::new(self.after.pixels() * outputs);
         let skip = self.adds_input.then_some(self.input);
         self.block.project(&filtered, skip, &mut output);
         output
@@ -440,7 +440,7 @@ mod tests {
         let expected = image.by_layers();
         let (found, after) = image.apply();
         prop_assert_eq!(after, block.expanded(sides).after(block.window().stride));
-        prop_assert_eq!(&found, &expected);
+        prop_assert_eq!(&found[..], &expected[..]);
         // In one piece, and the lower half of the rows alone.
         let line = after.width * channels;
         for first in [0, after.height / 2] {

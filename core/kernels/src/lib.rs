@@ -20,6 +20,7 @@ mod gelu;
 #[cfg(feature = "grad")]
 pub mod grad;
 mod instructions;
+mod interleaved;
 mod inverted;
 mod layer_norm;
 mod padding;
@@ -45,5 +46,6 @@ pub use padding::same_padding;
 pub use patches::{Padding, Patches};
 pub use pixels::{RGB, normalise};
 pub use product::{ByteWeights, PackedWeights, ROW_BLOCK};
+pub use scratch::Scratch;
 pub use sides::Sides;
 pub use threads::{map, threads, with_awake_threads};

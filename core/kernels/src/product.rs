@@ -177,8 +177,7 @@ impl<W: Sync, I: Sync> Product<'_, W, I> {
             .skip
             .map_or(rows, |skip| rows.min(skip.len() / outputs));
         let output = &mut output[..rows * outputs];
-        // Weights are read once a tile, however few rows it has.
-        let products = rows.max(ROWS) * inputs * outputs;
+        let products = rows * inputs * outputs;
         // Few rows: a thread that takes columns reads its part of the weights only.
         if threads() > 1 && rows < 2 * ROW_BLOCK && outputs > 2 * PANEL {
             for_columns(output, outputs, PANEL, products, |first, lines| {

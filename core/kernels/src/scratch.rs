@@ -11,7 +11,7 @@ use crate::panel::PanelRow;
 use crate::quads::{QUAD, Quads};
 
 /// Values whose memory a thread keeps.
-pub(crate) trait Kept: Copy + Default + Send + Sync + 'static {
+pub trait Kept: Copy + Default + Send + Sync + 'static {
     /// Returns the memory that the thread keeps and does not use at the moment.
     fn free() -> &'static LocalKey<RefCell<Vec<Vec<Self>>>>;
 }
@@ -37,7 +37,7 @@ pub(crate) use kept;
 
 /// Values for intermediate results, which are given back to the thread when they are dropped.
 #[derive(Debug, Default)]
-pub(crate) struct Scratch<T: Kept> {
+pub struct Scratch<T: Kept> {
     /// At least as many values as are in use.
     values: Vec<T>,
     length: usize,

@@ -1,8 +1,8 @@
 //! An image encoder on the kernels.
 
 use espalier_kernels::{
-    Activation, Heads, PackedWeights, RGB, ROW_BLOCK, RowNorm, Sides, map, normalise, threads,
-    with_awake_threads,
+    Activation, Heads, PackedWeights, RGB, ROW_BLOCK, RowNorm, Scratch, Sides, map, normalise,
+    threads, with_awake_threads,
 };
 use image::RgbImage;
 
@@ -66,7 +66,7 @@ impl PackedPatches {
 
     /// # Shapes
     /// `[height, width, 3]` each `-> [images (height / side) (width / side), d_model]`
-    fn apply(&self, images: &[(Vec<f32>, Sides)]) -> Vec<f32> {
+    fn apply(&self, images: &[(Scratch<f32>, Sides)]) -> Vec<f32> {
         let mut patches = Vec::new();
         for (pixels, sides) in images {
             let (rows, columns) = (sides.height / self.side, sides.width / self.side);
@@ -279,7 +279,7 @@ impl ImageKernels {
     }
 
     /// Returns the normalised pixels of an image, `[height, width, 3]`.
-    fn normalised(&self, image: &RgbImage) -> (Vec<f32>, Sides) {
+    fn normalised(&self, image: &RgbImage) -> (Scratch<f32>, Sides) {
         let sides = Sides {
             height: image.height() as usize,
             width: image.width() as usize,
@@ -312,7 +312,7 @@ impl ImageKernels {
 }
 
 /// Computes the tokens of images one by one.
-fn each(images: &[(Vec<f32>, Sides)], tokens: impl Fn(&[f32], Sides) -> Vec<f32>) -> Vec<f32> {
+fn each(images: &[(Scratch<f32>, Sides)], tokens: impl Fn(&[f32], Sides) -> Vec<f32>) -> Vec<f32> {
     let images = images.iter().map(|(pixels, sides)| tokens(pixels, *sides));
     images.collect::<Vec<_>>().concat()
 }

@@ -1,11 +1,9 @@
 //! Inverted residuals on the kernels.
 
-use std::borrow::Cow;
-
 use espalier_kernels::Activation::Relu6;
 use espalier_kernels::{
     ByteLayers, Depthwise, Expansion, FloatLayers, InvertedResidual, PackedWeights, Patches, RGB,
-    Sides,
+    Scratch, Sides,
 };
 
 use super::weights::{KernelWeights, LinearName};
@@ -119,20 +117,21 @@ impl InvertedStages {
     /// # Shapes
     /// `[height, width, 3] -> [rows, columns, d_model]`
     pub(super) fn apply(&self, pixels: &[f32], sides: Sides) -> (Vec<f32>, Sides) {
-        let first = self.stem.as_ref().map(|stem| {
+        let mut last: Option<Scratch<f32>> = None;
+        let mut sides = sides;
+        if let Some(stem) = &self.stem {
             let after = stem.after(sides);
-            let mut first = vec![0.0; after.pixels() * stem.outputs()];
-            stem.apply(pixels, sides, None, Relu6, &mut first);
-            (Cow::Owned(first), after)
-        });
-        let first = first.unwrap_or((Cow::Borrowed(pixels), sides));
-        let blocks = self.blocks.iter();
-        let (last, sides) = blocks.fold(first, |(x, sides), block| {
-            let (x, sides) = block.apply(&x, sides);
-            (Cow::Owned(x), sides)
-        });
+            let first = last.insert(Scratch::new(after.pixels() * stem.outputs()));
+            stem.apply(pixels, sides, None, Relu6, first);
+            sides = after;
+        }
+        for block in &self.blocks {
+            let (output, after) = block.apply(last.as_deref().unwrap_or(pixels), sides);
+            (last, sides) = (Some(output), after);
+        }
         let mut map = vec![0.0; sides.pixels() * self.head.outputs()];
-        self.head.apply(&last, None, Relu6, &mut map);
+        let last = last.as_deref().unwrap_or(pixels);
+        self.head.apply(last, None, Relu6, &mut map);
         (map, sides)
     }
 }

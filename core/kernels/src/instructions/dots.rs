@@ -24,7 +24,7 @@ pub(crate) trait Dots: Copy {
     /// Sums of the columns, in an order of registers.
     type Sums: Copy;
     /// The sums, one for each column.
-    type Columns: AsRef<[i32]> + AsMut<[i32]>;
+    type Columns: Copy + AsRef<[i32]> + AsMut<[i32]>;
     /// Columns of a tile; a divisor of [`PANEL`](crate::panel::PANEL).
     const COLUMNS: usize;
     /// Most rows of a tile, 2, 4 or 8: its sums stay in the registers.
@@ -56,4 +56,15 @@ pub(crate) trait Dots: Copy {
 
     /// Returns the sums of the columns.
     fn finish(self, sums: Self::Sums) -> Self::Columns;
+
+    /// Returns the sums of the columns of several rows. The compiler unrolls so short a loop, so that all
+    /// sums stay in registers until here; `array::map` would copy them.
+    #[inline(always)]
+    fn finish_all<const R: usize>(self, sums: &[Self::Sums; R]) -> [Self::Columns; R] {
+        let mut finished = [self.finish(self.zero()); R];
+        for (finished, sums) in finished.iter_mut().zip(sums) {
+            *finished = self.finish(*sums);
+        }
+        finished
+    }
 }

@@ -142,9 +142,7 @@ impl<I: Input, T: Target<Value: Output>> Blocks<'_, I, T> {
                 *sums = dots.add(*sums, dots.same(row[index]), weights);
             }
         }
-        // Whole arrays, which stay in the registers until here.
-        let sums = sums.map(|sums| dots.finish(sums));
-        for (index, sums) in sums.iter().enumerate() {
+        for (index, sums) in dots.finish_all(&sums).iter().enumerate() {
             let row = tile.row + index;
             self.store::<D>(block.first + row, block.scales[row], sums.as_ref(), tile);
         }

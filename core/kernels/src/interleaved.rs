@@ -1,0 +1,105 @@
+//! Rows of an image of bytes, four at a time, with their bytes side by side.
+
+use crate::padding::same_padding;
+use crate::panel::PANEL;
+use crate::quads::{QUAD, Quads};
+use crate::scratch::Scratch;
+use crate::sides::{ImageRows, Sides, Window};
+
+/// Interleaved rows of an image under a window, for the channels of a panel.
+#[derive(Debug)]
+pub(crate) struct Interleaved {
+    /// `[quads of rows, columns]`
+    quads: Scratch<Quads<u8>>,
+    /// Number of columns, with those of the padding.
+    columns: usize,
+    window: Window,
+    channels: usize,
+    /// A row of zeros.
+    outside: Scratch<u8>,
+}
+
+/// Returns the number of quads of rows under the window.
+pub(crate) fn row_quads(window: Window) -> usize {
+    window.kernel.div_ceil(QUAD)
+}
+
+impl Interleaved {
+    /// Returns memory for an image of these sides. The columns of the padding stay zero.
+    #[inline(always)]
+    pub(crate) fn new(window: Window, sides: Sides, channels: usize) -> Self {
+        let columns = (sides.after(window.stride).width - 1) * window.stride + window.kernel;
+        let mut quads = Scratch::new(row_quads(window) * columns);
+        quads.fill(Quads::default());
+        let mut outside = Scratch::new(sides.width * channels);
+        outside.fill(0);
+        Self {
+            quads,
+            columns,
+            window,
+            channels,
+            outside,
+        }
+    }
+
+    /// Returns the columns of each quad of rows.
+    #[inline(always)]
+    pub(crate) fn lines(&self) -> impl Iterator<Item = &[Quads<u8>]> {
+        self.quads.chunks_exact(self.columns)
+    }
+
+    /// Interleaves the channels of a panel, from `first` on, of the rows under the output's row `row`.
+    #[inline(always)]
+    pub(crate) fn fill(&mut self, image: ImageRows<'_, u8>, row: usize, first: usize) {
+        let ImageRows {
+            values,
+            above,
+            sides: Sides { height, width },
+        } = image;
+        let (Window { kernel, stride }, channels) = (self.window, self.channels);
+        let top = same_padding(height, kernel, stride).0;
+        let left = same_padding(width, kernel, stride).0;
+        let lines = self.quads.chunks_exact_mut(self.columns);
+        for (quad, line) in lines.enumerate() {
+            let rows: [&[u8]; QUAD] = std::array::from_fn(|slot| {
+                let y = row * stride + quad * QUAD + slot;
+                let y = y.checked_sub(top).filter(|y| *y < height);
+                // Rows below the window are multiplied by 0.
+                let y = y.and_then(|y| y.checked_sub(above));
+                let row =
+                    y.and_then(|y| values.get(y * width * channels..)?.get(..width * channels));
+                &row.unwrap_or(&self.outside)[first..]
+            });
+            let inside = &mut line[left..];
+            let count = width.min(inside.len());
+            let inside = &mut inside[..count];
+            match channels - first {
+                PANEL.. => interleave_pixels::<PANEL>(rows, channels, inside),
+                16 => interleave_pixels::<16>(rows, channels, inside),
+                count => {
+                    for (x, quads) in inside.iter_mut().enumerate() {
+                        for (channel, quad) in quads.0[..count].iter_mut().enumerate() {
+                            *quad = rows.map(|row| row[x * channels + channel]);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Interleaves the first `N` of the channels of each pixel.
+#[inline(always)]
+fn interleave_pixels<const N: usize>(
+    rows: [&[u8]; QUAD],
+    channels: usize,
+    pixels: &mut [Quads<u8>],
+) {
+    for (x, quads) in pixels.iter_mut().enumerate() {
+        let [a, b, c, d] = rows.map(|row| &row[x * channels..][..N]);
+        for (channel, quad) in quads.0[..N].iter_mut().enumerate() {
+            let byte = |row: &[u8], place: u32| u32::from(row[channel]) << (8 * place);
+            *quad = (byte(a, 0) | byte(b, 1) | byte(c, 2) | byte(d, 3)).to_le_bytes();
+        }
+    }
+}
