@@ -201,6 +201,20 @@ fn order_is_learned_and_measured() {
     assert!(tau > 0.9, "{record}");
 }
 
+#[test]
+fn boxes_of_drawn_images_are_large_enough_for_a_large_model() {
+    let out = trainer(
+        &[
+            ["fit", "--dry-run", "--dataset", "synthetic"].as_slice(),
+            &["--method", "hycoclip", "--model", "efficientnet_lite0"],
+            &["--batch-size", "2"],
+        ]
+        .concat(),
+    );
+    let said = String::from_utf8_lossy(&out.stderr);
+    assert!(out.status.success(), "{said}");
+}
+
 fn refused(args: &[&str], words: &[&str]) {
     let out = trainer(args);
     let said = String::from_utf8_lossy(&out.stderr);

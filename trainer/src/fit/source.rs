@@ -206,8 +206,10 @@ fn dataset(
         (DatasetKind::Hierarcaps, ..) => Arc::new(Hierarcaps::open(paths, d.drop_tier)?),
         (DatasetKind::Parts, ..) => registry::open(paths, Need::Boxes)?,
         (DatasetKind::Synthetic, ..) => {
-            let seed = config.train.seed;
-            Arc::new(Synthetic::new(d.synthetic_records, synthetic::SIDE, seed))
+            // Boxes that are large enough for the model: their least side grows with its images.
+            let side = config.model.architecture().vision.image_size as u32;
+            let side = side.max(synthetic::SIDE);
+            Arc::new(Synthetic::new(d.synthetic_records, side, config.train.seed))
         }
     })
 }
