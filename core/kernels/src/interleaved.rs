@@ -48,7 +48,8 @@ impl Interleaved {
         self.quads.chunks_exact(self.columns)
     }
 
-    /// Interleaves the channels of a panel, from `first` on, of the rows under the output's row `row`.
+    /// Interleaves the rows of the image under row `row` of the output: the channels of the panel that
+    /// begins with channel `first`.
     #[inline(always)]
     pub(crate) fn fill(&mut self, image: ImageRows<'_, u8>, row: usize, first: usize) {
         let ImageRows {

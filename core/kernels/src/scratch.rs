@@ -35,7 +35,7 @@ kept!(f32, u8, [u8; QUAD], PanelRow, Quads<u8>);
 
 pub(crate) use kept;
 
-/// Values for intermediate results, which are given back to the thread when they are dropped.
+/// The values of an intermediate result. The thread that drops them keeps their memory for later results.
 #[derive(Debug, Default)]
 pub struct Scratch<T: Kept> {
     /// At least as many values as are in use.

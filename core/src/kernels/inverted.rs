@@ -116,9 +116,8 @@ impl InvertedStages {
     ///
     /// # Shapes
     /// `[height, width, 3] -> [rows, columns, d_model]`
-    pub(super) fn apply(&self, pixels: &[f32], sides: Sides) -> (Vec<f32>, Sides) {
+    pub(super) fn apply(&self, pixels: &[f32], mut sides: Sides) -> (Vec<f32>, Sides) {
         let mut last: Option<Scratch<f32>> = None;
-        let mut sides = sides;
         if let Some(stem) = &self.stem {
             let after = stem.after(sides);
             let first = last.insert(Scratch::new(after.pixels() * stem.outputs()));

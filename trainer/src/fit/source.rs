@@ -206,7 +206,7 @@ fn dataset(
         (DatasetKind::Hierarcaps, ..) => Arc::new(Hierarcaps::open(paths, d.drop_tier)?),
         (DatasetKind::Parts, ..) => registry::open(paths, Need::Boxes)?,
         (DatasetKind::Synthetic, ..) => {
-            // Boxes that are large enough for the model: their least side grows with its images.
+            // The smallest usable box grows with the model's images, so the drawn images grow too.
             let side = config.model.architecture().vision.image_size as u32;
             let side = side.max(synthetic::SIDE);
             Arc::new(Synthetic::new(d.synthetic_records, side, config.train.seed))

@@ -57,8 +57,8 @@ pub(crate) trait Dots: Copy {
     /// Returns the sums of the columns.
     fn finish(self, sums: Self::Sums) -> Self::Columns;
 
-    /// Returns the sums of the columns of several rows. The compiler unrolls so short a loop, so that all
-    /// sums stay in registers until here; `array::map` would copy them.
+    /// Returns the sums of the columns of several rows. The compiler unrolls this loop because it is short,
+    /// so all sums stay in registers until here; `array::map` would copy them through memory.
     #[inline(always)]
     fn finish_all<const R: usize>(self, sums: &[Self::Sums; R]) -> [Self::Columns; R] {
         let mut finished = [self.finish(self.zero()); R];

@@ -15,7 +15,7 @@ use crate::records::source::{Dataset, Record, Records, Unit};
 
 /// Records per unit.
 const UNIT: u64 = 256;
-/// Side of the images of a run or a figure, in pixels.
+/// Side of the images of a figure, and the least one of those of a run, in pixels.
 pub const SIDE: u32 = 64;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
