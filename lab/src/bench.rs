@@ -84,11 +84,17 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
 
 /// Returns the machine, source and command of a measurement.
 fn settings(root: &Path, options: &Options, name: &str, load: &str, versions: &str) -> String {
+    // The name of the folder says nothing on another machine.
+    let photos = if name == "folder" {
+        " --photos DIR"
+    } else {
+        ""
+    };
     format!(
         "- Machine: {}; load average before: {}\n\
          - Source: {}\n\
          - Programs: {versions}\n\
-         - Command: `cargo xtask bench --only {name} --rounds {} --seconds {} --threads {}`\n",
+         - Command: `cargo xtask bench --only {name}{photos} --rounds {} --seconds {} --threads {}`\n",
         document::machine(),
         load,
         document::source(root, DOCUMENT),
