@@ -13,8 +13,7 @@ use web_sys::File;
 
 use crate::engine::client::Client;
 use crate::engine::probe::probe;
-use crate::load::read_sizes::{self, Engines};
-use crate::load::sizes::DownloadSizes;
+use crate::load::read_sizes::{self, Lists};
 use crate::load::{crash, manifest_of};
 use crate::messages::photo_id::PhotoId;
 use crate::messages::protocol::{BUILD, Backend, Request, Response};
@@ -42,7 +41,7 @@ struct Resources {
     model: String,
     client: Client,
     pending_queries: PendingQueries,
-    sizes: Shared<LocalBoxFuture<'static, (DownloadSizes, Engines)>>,
+    lists: Shared<LocalBoxFuture<'static, Lists>>,
     watchdog: RefCell<Option<Timeout>>,
     last_id: Cell<u64>,
 }
@@ -59,13 +58,13 @@ impl AppController {
     pub fn new(base: String, model: String, preference: Preference) -> Self {
         let manifest_url = format!("{base}{}", manifest_of(&model));
         let folder = base.clone();
-        let sizes = async move { read_sizes::read(&folder, &manifest_url).await };
+        let lists = async move { read_sizes::read(&folder, &manifest_url).await };
         let resources = Resources {
             base,
             model,
             client: Client::default(),
             pending_queries: PendingQueries::default(),
-            sizes: sizes.boxed_local().shared(),
+            lists: lists.boxed_local().shared(),
             watchdog: RefCell::default(),
             last_id: Cell::new(0),
         };
@@ -84,9 +83,20 @@ impl AppController {
         leptos::leptos_dom::helpers::window_event_listener_untyped("pagehide", |_| {
             crash::clear_marker();
         });
-        let sizes = controller.resources().sizes.clone();
-        spawn_local(async move { controller.dispatch(Event::SizesKnown(sizes.await.0)) });
+        spawn_local(controller.prepare());
         controller
+    }
+
+    /// Reads the sizes. Starts the engine before a photo is chosen if that needs no download, so
+    /// that the photo does not wait for it; not in a tab in the background, and not where an engine
+    /// crashed.
+    async fn prepare(self) {
+        let resources = self.resources();
+        let lists = resources.lists.clone().await;
+        self.dispatch(Event::SizesKnown(lists.sizes));
+        if crash::has_started() && !document().hidden() && lists.are_stored(&resources.base).await {
+            self.dispatch(Event::ModelStored);
+        }
     }
 
     /// Returns a new, unused photo number.
@@ -164,6 +174,9 @@ impl AppController {
 
     /// Passes an event to the session and executes the resulting commands.
     pub fn dispatch(self, event: Event) {
+        if matches!(event, Event::Received(Response::Ready(_))) {
+            crash::note_started();
+        }
         let commands = self.session.try_update(|session| session.next(event));
         if !self
             .session
@@ -184,13 +197,13 @@ impl AppController {
     fn execute(self, command: Command) {
         match command {
             Command::Probe { adapter } => {
-                let sizes = self.resources().sizes.clone();
+                let lists = self.resources().lists.clone();
                 spawn_local(async move {
-                    let (sizes, engines) = sizes.await;
-                    self.dispatch(Event::SizesKnown(sizes));
+                    let lists = lists.await;
+                    self.dispatch(Event::SizesKnown(lists.sizes));
                     let answer = if !adapter {
                         Probe::NotAsked
-                    } else if engines.worker_gpu.is_none() {
+                    } else if lists.engines.worker_gpu.is_none() {
                         Probe::Missing(Missing::NoEngine)
                     } else {
                         probe().await
@@ -219,13 +232,9 @@ impl AppController {
     fn start(self, backend: Backend) {
         let resources = self.resources();
         resources.pending_queries.clear();
-        // Known by now: the session probes before it starts, and probing waits for the sizes and the list of engines.
-        let engines = resources
-            .sizes
-            .peek()
-            .map(|(_, engines)| engines.clone())
-            .unwrap_or_default();
-        let folder = format!("{}{}", resources.base, engines.folder);
+        // Known by now: the session probes before it starts, and probing waits for the lists.
+        let folder = resources.lists.peek().map(|lists| &lists.engines.folder);
+        let folder = format!("{}{}", resources.base, folder.map_or("", String::as_str));
         let handler = Rc::new(move |event| match event {
             Event::Received(Response::Reply { id, reply }) => {
                 self.resources().pending_queries.resolve(id, reply);

@@ -4,9 +4,11 @@
 //! the kernel, for many channels. As long as they lie within the interleaved rows, several rows of
 //! the output are computed from them.
 
+use crate::Eight;
 use crate::bytes::{Output, STEP};
 use crate::instructions::{Dots, Instructions, Work};
 use crate::interleaved::{Interleaved, row_quads};
+use crate::lanes::Lanes;
 use crate::panel::{PANEL, PanelRow, padded};
 use crate::quads::{QUAD, Quads, are_narrow};
 use crate::sides::{ImageRows, Window};
@@ -227,9 +229,9 @@ impl ByteDepthwise {
         for (sums, pixel) in sums.iter().zip(pixels.chunks_exact_mut(self.channels)) {
             let (pixel, sums) = (&mut pixel[from..], sums.as_ref());
             match D::COLUMNS {
-                PANEL => store::<PANEL, 16>(pixel, sums, scales, bias),
-                16 => store::<16, 16>(pixel, sums, scales, bias),
-                _ => store::<8, 8>(pixel, sums, scales, bias),
+                PANEL => store::<PANEL, [f32; 16]>(pixel, sums, scales, bias),
+                16 => store::<16, [f32; 16]>(pixel, sums, scales, bias),
+                _ => store::<8, Eight>(pixel, sums, scales, bias),
             }
         }
     }
@@ -281,31 +283,23 @@ impl ByteDepthwise {
     }
 }
 
-/// Stores at most `N` bytes, `PART` at a time.
+/// Stores at most `N` bytes.
 #[inline(always)]
-fn store<const N: usize, const PART: usize>(
-    pixel: &mut [u8],
-    sums: &[i32],
-    scales: &[f32],
-    bias: &[f32],
-) {
-    let byte = |column: usize| u8::of(sums[column] as f32 * scales[column] + bias[column]);
+fn store<const N: usize, L: Lanes>(pixel: &mut [u8], sums: &[i32], scales: &[f32], bias: &[f32]) {
     // A known length needs no loop.
     match pixel.first_chunk_mut::<N>() {
-        Some(pixel) => {
-            for (part, pixel) in pixel.as_chunks_mut::<PART>().0.iter_mut().enumerate() {
-                let mut bytes = [0; PART];
-                for (column, target) in bytes.iter_mut().enumerate() {
-                    *target = byte(part * PART + column);
-                }
-                *pixel = bytes;
-            }
-        }
-        None => {
-            for (column, pixel) in pixel.iter_mut().enumerate() {
-                *pixel = byte(column);
-            }
-        }
+        Some(pixel) => store_parts::<L>(pixel, sums, scales, bias),
+        None => store_parts::<[f32; 1]>(pixel, sums, scales, bias),
+    }
+}
+
+/// Stores bytes, as many at a time as there are lanes.
+#[inline(always)]
+fn store_parts<L: Lanes>(pixel: &mut [u8], sums: &[i32], scales: &[f32], bias: &[f32]) {
+    for (part, pixel) in pixel.chunks_exact_mut(L::COUNT).enumerate() {
+        let from = part * L::COUNT;
+        let values = L::scaled(&sums[from..], &scales[from..], &bias[from..]);
+        u8::store(values, pixel);
     }
 }
 
@@ -314,14 +308,11 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::lanes::nearest;
     use crate::padding::same_padding;
     use crate::quads::NARROW;
     use crate::sides::Sides;
-
-    /// Returns a fixed value between -1 and 1 for a position.
-    fn value(index: usize) -> f32 {
-        ((index * 7919 + 13) % 2003) as f32 / 1001.0 - 1.0
-    }
+    use crate::test_values::value;
 
     /// Returns a fixed weight of at most `most`, often this.
     fn weight(most: i16, index: usize) -> i16 {
@@ -349,7 +340,7 @@ mod tests {
                 sum += i32::from(byte) * i32::from(weight(most, (c * kernel + ky) * kernel + kx));
             }
         }
-        u8::of(sum as f32 * (0.3 / f32::from(most)) + (value(c) + 2.0) / STEP)
+        nearest(sum as f32 * (0.3 / f32::from(most)) + (value(c) + 2.0) / STEP)
     }
 
     proptest! {
@@ -368,7 +359,7 @@ mod tests {
             let layer = ByteDepthwise::new(kernel, stride, &bias, &scales, |c, y, x| {
                 weight(most, (c * kernel + y) * kernel + x)
             });
-            let bytes = (0..sides.pixels() * channels).map(|i| u8::of(300.0 * value(i)));
+            let bytes = (0..sides.pixels() * channels).map(|i| nearest(300.0 * value(i)));
             let input: Vec<u8> = bytes.collect();
             let after = sides.after(stride);
             let places = (0..after.pixels() * channels)

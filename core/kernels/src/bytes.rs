@@ -1,14 +1,8 @@
 //! Floats as bytes.
 
+use crate::lanes::{Lanes, MOST, nearest};
 use crate::quads::QUAD;
 use crate::scratch::{Kept, Scratch, kept};
-
-/// Added to a float between 0 and 255, it moves the nearest integer, the even one of two, into the
-/// last bits.
-const ROUND: f32 = 8_388_608.0;
-
-/// Largest byte.
-const MOST: f32 = 255.0;
 
 /// A row with a smaller range is taken for zeros: the factor that makes it bytes would be infinite.
 const SMALLEST: f32 = 1e-34;
@@ -18,19 +12,19 @@ pub(crate) const STEP: f32 = 6.0 / MOST;
 
 /// Type of a layer's output.
 pub(crate) trait Output: Kept {
-    /// Whether [`of`](Self::of) applies ReLU6 itself.
+    /// Whether [`store`](Self::store) applies ReLU6 itself.
     const IS_RECTIFIED: bool;
 
-    /// Returns a value.
-    fn of(x: f32) -> Self;
+    /// Stores values at the beginning of a slice.
+    fn store<L: Lanes>(values: L, target: &mut [Self]);
 }
 
 impl Output for f32 {
     const IS_RECTIFIED: bool = false;
 
     #[inline(always)]
-    fn of(x: f32) -> Self {
-        x
+    fn store<L: Lanes>(values: L, target: &mut [Self]) {
+        values.store(target);
     }
 }
 
@@ -39,8 +33,8 @@ impl Output for u8 {
     const IS_RECTIFIED: bool = true;
 
     #[inline(always)]
-    fn of(x: f32) -> Self {
-        nearest(x)
+    fn store<L: Lanes>(values: L, target: &mut [Self]) {
+        values.store_bytes(target);
     }
 }
 
@@ -163,14 +157,6 @@ pub(crate) fn quantise(row: &[f32], bytes: &mut [u8]) -> RowScale {
 #[inline(always)]
 fn ordered(bits: i32) -> i32 {
     bits ^ ((bits >> 31) & i32::MAX)
-}
-
-/// Returns the nearest byte.
-#[inline(always)]
-fn nearest(x: f32) -> u8 {
-    let x = if x > 0.0 { x } else { 0.0 };
-    let x = if x < MOST { x } else { MOST };
-    (x + ROUND).to_bits() as u8
 }
 
 #[cfg(test)]

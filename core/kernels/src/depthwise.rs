@@ -292,11 +292,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-
-    /// Returns a fixed value between -1 and 1 for a position.
-    fn value(index: usize) -> f32 {
-        ((index * 7919 + 13) % 2003) as f32 / 1001.0 - 1.0
-    }
+    use crate::test_values::value;
 
     /// Returns the sum of one output by its definition.
     fn naive(

@@ -13,6 +13,8 @@ mod wasm;
 mod x86;
 
 pub(crate) use self::dots::{Dots, Work};
+#[cfg(target_feature = "simd128")]
+pub(crate) use self::wasm::{interleave, load, store};
 
 /// An instruction set that the processor has.
 #[derive(Clone, Copy, Debug)]

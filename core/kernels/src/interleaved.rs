@@ -1,5 +1,7 @@
 //! Rows of an image of bytes, four at a time, with their bytes side by side.
 
+#[cfg(target_feature = "simd128")]
+use crate::instructions::interleave;
 use crate::padding::same_padding;
 use crate::panel::PANEL;
 use crate::quads::{QUAD, Quads};
@@ -89,7 +91,7 @@ impl Interleaved {
     }
 }
 
-/// Interleaves the first `N` of the channels of each pixel.
+/// Interleaves the first `N` of the channels of each pixel, a multiple of 16.
 #[inline(always)]
 fn interleave_pixels<const N: usize>(
     rows: [&[u8]; QUAD],
@@ -97,10 +99,17 @@ fn interleave_pixels<const N: usize>(
     pixels: &mut [Quads<u8>],
 ) {
     for (x, quads) in pixels.iter_mut().enumerate() {
-        let [a, b, c, d] = rows.map(|row| &row[x * channels..][..N]);
-        for (channel, quad) in quads.0[..N].iter_mut().enumerate() {
-            let byte = |row: &[u8], place: u32| u32::from(row[channel]) << (8 * place);
-            *quad = (byte(a, 0) | byte(b, 1) | byte(c, 2) | byte(d, 3)).to_le_bytes();
-        }
+        let rows = rows.map(|row| &row[x * channels..][..N]);
+        interleave(rows, &mut quads.0[..N]);
+    }
+}
+
+/// Puts the bytes of four rows side by side.
+#[cfg(not(target_feature = "simd128"))]
+#[inline(always)]
+fn interleave([a, b, c, d]: [&[u8]; QUAD], quads: &mut [[u8; QUAD]]) {
+    for (channel, quad) in quads.iter_mut().enumerate() {
+        let byte = |row: &[u8], place: u32| u32::from(row[channel]) << (8 * place);
+        *quad = (byte(a, 0) | byte(b, 1) | byte(c, 2) | byte(d, 3)).to_le_bytes();
     }
 }

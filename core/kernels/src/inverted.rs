@@ -370,11 +370,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-
-    /// Returns a fixed value between -1 and 1 for a position.
-    fn value(index: usize) -> f32 {
-        ((index * 7919 + 13) % 2003) as f32 / 1001.0 - 1.0
-    }
+    use crate::test_values::value;
 
     /// Source of the filtered image.
     #[derive(Clone, Copy, Debug)]

@@ -15,6 +15,8 @@ mod attention;
 mod byte_depthwise;
 mod bytes;
 mod depthwise;
+#[cfg(target_feature = "simd128")]
+mod eight;
 mod exponential;
 mod gelu;
 #[cfg(feature = "grad")]
@@ -22,6 +24,7 @@ pub mod grad;
 mod instructions;
 mod interleaved;
 mod inverted;
+mod lanes;
 mod layer_norm;
 mod padding;
 mod panel;
@@ -32,6 +35,8 @@ mod product;
 mod quads;
 mod scratch;
 mod sides;
+#[cfg(test)]
+mod test_values;
 mod threads;
 mod vectors;
 
@@ -49,3 +54,10 @@ pub use product::{ByteWeights, PackedWeights, ROW_BLOCK};
 pub use scratch::Scratch;
 pub use sides::Sides;
 pub use threads::{map, threads, with_awake_threads};
+
+/// Eight outputs.
+#[cfg(target_feature = "simd128")]
+use eight::Eight;
+/// Eight outputs.
+#[cfg(not(target_feature = "simd128"))]
+type Eight = [f32; 8];

@@ -201,6 +201,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::test_values::value;
 
     fn naive(
         input: &[f32],
@@ -223,11 +224,6 @@ mod tests {
             (0..bias.len()).map(output).collect()
         };
         input.chunks_exact(inputs).flat_map(row).collect()
-    }
-
-    /// Returns a fixed value between -1 and 1 for a position.
-    fn value(index: usize) -> f32 {
-        ((index * 7919 + 13) % 2003) as f32 / 1001.0 - 1.0
     }
 
     proptest! {

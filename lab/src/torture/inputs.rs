@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
-use super::process::{Blow, Limits, copy, run, set_mode};
+use super::process::{Intervention, Limits, copy, run, set_mode};
 
 /// Records of the data that is prepared.
 const RECORDS: usize = 24;
@@ -140,7 +140,7 @@ impl Inputs {
     }
 
     fn done(&self, arguments: &[String]) -> Result<()> {
-        let moment = (Duration::from_secs(600), Blow::None);
+        let moment = (Duration::from_secs(600), Intervention::None);
         let ended = run(
             &self.trainer,
             arguments,

@@ -29,7 +29,7 @@ pub(super) struct Limits {
 
 /// What happens to the process after some time.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Blow<'a> {
+pub(super) enum Intervention<'a> {
     None,
     Signal(&'static str),
     /// SIGTERM, and again after this time.
@@ -45,7 +45,7 @@ pub(super) struct Ended {
     pub(super) stdout: String,
     pub(super) stderr: String,
     pub(super) time: Duration,
-    /// Whether it still ran when the blow fell.
+    /// Whether it still ran when the intervention came.
     pub(super) struck: bool,
     pub(super) hung: bool,
 }
@@ -72,7 +72,7 @@ pub(super) fn run(
     arguments: &[String],
     (logs, as_nobody): (&Path, bool),
     limits: Limits,
-    (after, blow): (Duration, Blow<'_>),
+    (after, intervention): (Duration, Intervention<'_>),
 ) -> Result<Ended> {
     let mut process = under(program, limits);
     let (out, err) = (logs.join("stdout"), logs.join("stderr"));
@@ -90,11 +90,11 @@ pub(super) fn run(
     let begun = Instant::now();
     let mut child = process.spawn().context("starting trainer")?;
     let ended = wait(&mut child, begun + after)?;
-    let struck = ended.is_none() && !matches!(blow, Blow::None);
+    let struck = ended.is_none() && !matches!(intervention, Intervention::None);
     let (status, hung) = match ended {
         Some(status) => (status, false),
         None => {
-            strike(&child, blow)?;
+            intervene(&child, intervention)?;
             match wait(&mut child, begun + PATIENCE)? {
                 Some(status) => (status, false),
                 None => {
@@ -146,21 +146,21 @@ fn wait(child: &mut Child, until: Instant) -> io::Result<Option<ExitStatus>> {
     }
 }
 
-fn strike(child: &Child, blow: Blow<'_>) -> Result<()> {
+fn intervene(child: &Child, intervention: Intervention<'_>) -> Result<()> {
     let signal = |name: &str| {
         let pid = child.id().to_string();
         // A process that has just ended needs no signal.
         let _ = command("kill").args([format!("-{name}"), pid]).output();
     };
-    match blow {
-        Blow::None => {}
-        Blow::Signal(name) => signal(name),
-        Blow::TermTwice(pause) => {
+    match intervention {
+        Intervention::None => {}
+        Intervention::Signal(name) => signal(name),
+        Intervention::TermTwice(pause) => {
             signal("TERM");
             sleep(pause);
             signal("TERM");
         }
-        Blow::ReadOnly(folder) => set_mode(folder, 0o555)?,
+        Intervention::ReadOnly(folder) => set_mode(folder, 0o555)?,
     }
     Ok(())
 }
@@ -227,10 +227,10 @@ pub(super) fn copy(from: &Path, to: &Path) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    fn shell(script: &str, limits: Limits, after: u64, blow: Blow<'_>) -> Ended {
+    fn shell(script: &str, limits: Limits, after: u64, intervention: Intervention<'_>) -> Ended {
         let folder = tempfile::tempdir().unwrap();
         let arguments = ["-c".to_owned(), script.to_owned()];
-        let moment = (Duration::from_millis(after), blow);
+        let moment = (Duration::from_millis(after), intervention);
         run(
             Path::new("/bin/sh"),
             &arguments,
@@ -247,7 +247,7 @@ mod tests {
             "echo a; echo b >&2; exit 3",
             Limits::default(),
             5_000,
-            Blow::Signal("KILL"),
+            Intervention::Signal("KILL"),
         );
         assert_eq!((ended.code(), ended.struck, ended.hung), (3, false, false));
         assert_eq!(
@@ -258,7 +258,12 @@ mod tests {
 
     #[test]
     fn signals_reach_the_process_and_are_its_code() {
-        let ended = shell("sleep 60", Limits::default(), 50, Blow::Signal("KILL"));
+        let ended = shell(
+            "sleep 60",
+            Limits::default(),
+            50,
+            Intervention::Signal("KILL"),
+        );
         assert_eq!((ended.code(), ended.struck), (-9, true));
         let twice =
             "trap 'echo t' TERM; while [ $(($(date +%s) - S)) -lt 20 ]; do sleep 0.05; done";
@@ -270,7 +275,7 @@ mod tests {
             &script,
             Limits::default(),
             300,
-            Blow::TermTwice(Duration::from_millis(300)),
+            Intervention::TermTwice(Duration::from_millis(300)),
         );
         assert_eq!((ended.code(), ended.struck), (9, true));
     }
@@ -285,7 +290,7 @@ mod tests {
             "head -c 5000 /dev/zero > big; echo $?; wc -c < big",
             limits,
             5_000,
-            Blow::None,
+            Intervention::None,
         );
         let lines: Vec<&str> = ended.stdout.split_whitespace().collect();
         assert_eq!(lines, ["1", "1024"], "{ended:?}");

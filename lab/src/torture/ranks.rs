@@ -122,7 +122,7 @@ pub fn campaign(trainer: &Path, kills: u32, seed: u64, log: impl Fn(&str)) -> Re
             Moment::FromCheckpoint(chance.below(FROM_CHECKPOINT))
         };
         let victim = chance.below(processes);
-        let found = killed.strike(processes, victim, moment)?;
+        let found = killed.intervene(processes, victim, moment)?;
         let after = killed.last();
         counts.with_progress += u32::from(before != after);
         log(&format!(
@@ -185,7 +185,7 @@ impl Job<'_> {
     }
 
     /// Starts the run, kills one rank at a moment, and returns how the others ended.
-    fn strike(&self, processes: u64, victim: u64, moment: Moment) -> Result<String> {
+    fn intervene(&self, processes: u64, victim: u64, moment: Moment) -> Result<String> {
         let before = self.last();
         let mut child = self.start(processes)?;
         let (Moment::FromStart(after) | Moment::FromCheckpoint(after)) = moment;

@@ -12,7 +12,7 @@ use xtask::process::{capture, command, succeeds};
 use super::check::{self, Files, after_fault, after_success};
 use super::fault::Fault;
 use super::inputs::Inputs;
-use super::process::{Blow, Ended, Limits, copy, give_to_nobody, is_root, run, set_mode};
+use super::process::{Ended, Intervention, Limits, copy, give_to_nobody, is_root, run, set_mode};
 use super::task::Task;
 use crate::chance::Chance;
 
@@ -63,12 +63,12 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// What a process has against it.
+/// Conditions that a process runs under.
 #[derive(Default)]
-struct Hindrance<'a> {
+struct Conditions<'a> {
     limits: Limits,
     /// What happens to it after some time, and whether it runs as the user `nobody`.
-    blow: Option<(Duration, Blow<'a>, bool)>,
+    intervention: Option<(Duration, Intervention<'a>, bool)>,
 }
 
 /// Where a round takes place.
@@ -120,7 +120,7 @@ impl Campaign {
         };
         for &task in tasks {
             let place = campaign.place(None)?;
-            let ended = campaign.start(task, None, &place, false, Hindrance::default())?;
+            let ended = campaign.start(task, None, &place, false, Conditions::default())?;
             if ended.code() != 0 {
                 bail!("{} without a fault: {}", task.name(), ended.stderr);
             }
@@ -172,19 +172,22 @@ impl Campaign {
         input: Option<&Path>,
         place: &Place,
         again: bool,
-        Hindrance { limits, blow }: Hindrance<'_>,
+        Conditions {
+            limits,
+            intervention,
+        }: Conditions<'_>,
     ) -> Result<Ended> {
         let of_all = task.input().map(|name| self.inputs.folder.join(name));
         let input = input.map(Path::to_owned).or(of_all).unwrap_or_default();
         let arguments = task.arguments(&self.inputs, &input, &place.out, again);
-        let (after, blow, as_nobody) =
-            blow.unwrap_or((Duration::from_secs(300), Blow::None, false));
+        let (after, intervention, as_nobody) =
+            intervention.unwrap_or((Duration::from_secs(300), Intervention::None, false));
         run(
             &self.inputs.trainer,
             &arguments,
             (&place.logs, as_nobody),
             limits,
-            (after, blow),
+            (after, intervention),
         )
     }
 
@@ -197,14 +200,14 @@ impl Campaign {
         let on_disk = fault == Fault::FullDisk && self.mounts;
         let place = self.place(on_disk.then_some(size.max(4096)))?;
         let mut input = None;
-        let signal = |name| Some((after, Blow::Signal(name), false));
+        let signal = |name| Some((after, Intervention::Signal(name), false));
         let mut limits = Limits::default();
-        let blow = match fault {
+        let intervention = match fault {
             Fault::Kill => signal("KILL"),
             Fault::Term => signal("TERM"),
             Fault::TermTwice => {
                 let pause = Duration::from_millis(chance.below(200));
-                Some((after, Blow::TermTwice(pause), false))
+                Some((after, Intervention::TermTwice(pause), false))
             }
             Fault::FullDisk => {
                 if !on_disk {
@@ -217,7 +220,7 @@ impl Campaign {
                     give_to_nobody(&place.out)?;
                     give_to_nobody(&place.logs)?;
                 }
-                Some((after, Blow::ReadOnly(&place.out), self.is_root))
+                Some((after, Intervention::ReadOnly(&place.out), self.is_root))
             }
             Fault::Cut => {
                 input = self.cut(task, &place, chance)?;
@@ -235,14 +238,17 @@ impl Campaign {
             input.as_deref(),
             &place,
             again,
-            Hindrance { limits, blow },
+            Conditions {
+                limits,
+                intervention,
+            },
         )?;
         let mut outcome = Outcome {
             task,
             fault,
             struck: first.struck || first.code() != 0,
             code: first.code(),
-            violations: manners(fault, &first),
+            violations: violations_of_ending(fault, &first),
         };
         set_mode(&place.out, 0o755)?;
         let found = check::read(&place.out)?;
@@ -268,7 +274,7 @@ impl Campaign {
                 fs::remove_dir_all(&place.out)?;
                 fs::create_dir(&place.out)?;
             }
-            self.start(task, None, &place, true, Hindrance::default())?
+            self.start(task, None, &place, true, Conditions::default())?
         };
         if second.code() == 0 {
             let found = check::read(&place.out)?;
@@ -347,7 +353,7 @@ fn last_lines(text: &str) -> String {
 }
 
 /// Checks how a command ended under a fault: by itself in words, or by the signal that was sent.
-fn manners(fault: Fault, ended: &Ended) -> Vec<String> {
+fn violations_of_ending(fault: Fault, ended: &Ended) -> Vec<String> {
     let mut violations = Vec::new();
     if ended.hung {
         violations.push("did not end within five minutes".to_owned());

@@ -78,7 +78,9 @@ impl FileCache {
     }
 }
 
-fn key(url: &str, sha256: &str) -> String {
+/// Returns the address under which a file with this hash is stored.
+#[must_use]
+pub fn key(url: &str, sha256: &str) -> String {
     format!("{url}?sha256={sha256}")
 }
 
@@ -88,6 +90,17 @@ async fn open() -> Option<Cache> {
         .ok()?
         .dyn_into()
         .ok()
+}
+
+/// Returns whether any cache of this site holds an address. Creates no cache, unlike
+/// [`FileCache::open`].
+pub async fn is_stored(address: &str) -> bool {
+    match storage() {
+        Some(caches) => JsFuture::from(caches.match_with_str(address))
+            .await
+            .is_ok_and(|response| response.is_truthy()),
+        None => false,
+    }
 }
 
 /// Returns the browser's cache storage, in the page or in a worker; `None` on insecure addresses.

@@ -4,38 +4,43 @@
 //! once. The marker is written before an engine starts and removed when the start has succeeded or
 //! failed. A page that finds it knows which engine crashed the previous page.
 
-use web_sys::Storage;
-
 use crate::messages::protocol::Backend;
+use crate::save::{store, stored};
 
 /// Key of the marker. The widget reads and writes the same key.
-const KEY: &str = "espalier-loading";
+const MARKER: &str = "espalier-loading";
 
-fn storage() -> Option<Storage> {
-    // Absent if the visitor has disabled it.
-    web_sys::window()?.local_storage().ok()?
-}
+/// Key of the note that an engine has started on this device and none has crashed since.
+const STARTED: &str = "espalier-started";
 
 /// Sets the marker: an engine is about to start.
 pub fn set_marker(backend: Backend) {
-    if let Some(storage) = storage() {
-        let _ = storage.set_item(KEY, backend.as_str());
-    }
+    store(MARKER, Some(backend.as_str()));
 }
 
 /// Removes the marker.
 pub fn clear_marker() {
-    if let Some(storage) = storage() {
-        let _ = storage.remove_item(KEY);
-    }
+    store(MARKER, None);
 }
 
 /// Returns the engine whose start crashed an earlier page, if any, and removes the marker.
 #[must_use]
 pub fn take_crashed() -> Option<Backend> {
-    let name = storage()?.get_item(KEY).ok()??;
+    let name = stored(MARKER)?;
     clear_marker();
+    store(STARTED, None);
     [Backend::WebGpu, Backend::Cpu]
         .into_iter()
         .find(|backend| backend.as_str() == name)
+}
+
+/// Notes that an engine has started on this device.
+pub fn note_started() {
+    store(STARTED, Some("yes"));
+}
+
+/// Returns whether an engine has started on this device and none has crashed since.
+#[must_use]
+pub fn has_started() -> bool {
+    stored(STARTED).is_some()
 }

@@ -6,8 +6,11 @@ use gloo_net::http::Request;
 use serde::Deserialize;
 
 use super::ENGINES;
+use super::bundle::folder;
+use super::cache::{is_stored, key};
 use super::progress::EngineSizes;
 use super::sizes::DownloadSizes;
+use crate::messages::protocol::Backend;
 
 /// One engine in the list that the build writes.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -44,9 +47,40 @@ pub struct Engines {
     pub worker_gpu: Option<EngineFile>,
 }
 
+/// What is known before anything large is fetched.
+#[derive(Clone, Debug, Default)]
+pub struct Lists {
+    /// Sizes of the engines and of the model.
+    pub sizes: DownloadSizes,
+    /// The engines.
+    pub engines: Engines,
+    /// Addresses under which a browser stores the model's files for a first answer.
+    stored_files: Vec<String>,
+}
+
+impl Lists {
+    /// Returns whether this browser stores an engine of this build and all files that a first
+    /// answer needs. `base` is the address of the page's folder.
+    pub async fn are_stored(&self, base: &str) -> bool {
+        let engine = |backend: Backend| {
+            let folder = &self.engines.folder;
+            format!("{base}{folder}{}_bg.wasm", backend.program())
+        };
+        if !is_stored(&engine(Backend::Cpu)).await && !is_stored(&engine(Backend::WebGpu)).await {
+            return false;
+        }
+        for address in &self.stored_files {
+            if !is_stored(address).await {
+                return false;
+            }
+        }
+        !self.stored_files.is_empty()
+    }
+}
+
 /// Reads both lists. Sizes that cannot be read count as unknown: the bar then has no total for that
 /// part. The worker reads the manifest again and reports its errors.
-pub async fn read(base: &str, manifest_url: &str) -> (DownloadSizes, Engines) {
+pub async fn read(base: &str, manifest_url: &str) -> Lists {
     let engines: Engines = match bytes(&format!("{base}{ENGINES}")).await {
         Some(list) => serde_json::from_slice(&list).unwrap_or_default(),
         None => Engines::default(),
@@ -66,7 +100,16 @@ pub async fn read(base: &str, manifest_url: &str) -> (DownloadSizes, Engines) {
             .map_or(0, |m| m.first_bytes_of(&Part::OF_AN_ANSWER)),
         text: manifest.as_ref().map_or(0, |m| m.bytes_of(&[Part::Text])),
     };
-    (sizes, engines)
+    let stored_files = manifest.iter().flat_map(|manifest| {
+        let base = folder(manifest_url);
+        let files = manifest.first_files_of(&Part::OF_AN_ANSWER);
+        files.map(move |file| key(&format!("{base}{}", file.path), &file.sha256))
+    });
+    Lists {
+        sizes,
+        stored_files: stored_files.collect(),
+        engines,
+    }
 }
 
 async fn bytes(url: &str) -> Option<Vec<u8>> {

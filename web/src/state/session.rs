@@ -81,6 +81,8 @@ pub struct Answer {
 pub enum Event {
     /// The sizes are known.
     SizesKnown(DownloadSizes),
+    /// This browser stores all files that an answer needs.
+    ModelStored,
     /// The visitor requested the model.
     LoadRequested,
     /// The visitor chose a photo.
@@ -200,7 +202,10 @@ impl Session {
                 self.sizes = sizes;
                 Vec::new()
             }
-            Event::LoadRequested => self.request_engine(),
+            // Nobody waits for this start: once the visitor has done something, for example stopped
+            // it, their action decides.
+            Event::ModelStored if self.turn > 0 => Vec::new(),
+            Event::ModelStored | Event::LoadRequested => self.request_engine(),
             Event::PhotoChosen(photo) => self.read_photo(photo),
             Event::PhotoRefused(error) => {
                 self.work = Work::Failed { photo: None, error };

@@ -14,6 +14,7 @@ use super::story::{
 fn every_event() -> Vec<Event> {
     let mut events = vec![
         Event::SizesKnown(SIZES),
+        Event::ModelStored,
         Event::LoadRequested,
         Event::PhotoChosen(A),
         Event::PhotoChosen(B),

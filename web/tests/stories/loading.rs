@@ -26,6 +26,21 @@ fn a_cancelled_load_ends_the_worker_and_goes_on_when_asked_again() {
 }
 
 #[test]
+fn a_stored_model_is_loaded_before_a_photo_unless_the_visitor_has_acted() {
+    let mut story = Story::with(Preference::Cpu);
+    story
+        .started(Event::ModelStored)
+        .then(Event::PhotoChosen(A), &[])
+        .then(ready(Backend::Cpu), &[Command::Send(A)]);
+    let mut story = Story::with(Preference::Cpu);
+    story
+        .started(Event::LoadRequested)
+        .then(Event::CancelRequested, &[Command::Stop])
+        .then(Event::ModelStored, &[]);
+    assert_eq!(story.0.engine, Engine::Off);
+}
+
+#[test]
 fn a_graphics_processor_that_ended_the_page_before_is_not_tried_again() {
     let mut story = Story::with(Preference::Auto);
     story

@@ -207,10 +207,7 @@ fn softmax_backward(shares: &[f32], slopes: &mut [f32], width: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn value(index: usize) -> f32 {
-        ((index * 7919 + 13) % 2003) as f32 / 1001.0 - 1.0
-    }
+    use crate::test_values::{assert_gradients, value};
 
     /// Returns the sum of `grad` times the attention, in double precision.
     fn weighted(sizes: Attention, qkv: &[f64], grad: &[f32]) -> f64 {
@@ -261,26 +258,10 @@ mod tests {
             };
             let qkv: Vec<f32> = (0..batch * tokens * 3 * width).map(value).collect();
             let grad: Vec<f32> = (0..batch * tokens * width).map(|i| value(i + 5)).collect();
-            let start: Vec<f64> = qkv.iter().map(|x| f64::from(*x)).collect();
-            let output = sizes.forward(&qkv);
-            let sum: f64 = output
-                .iter()
-                .zip(&grad)
-                .map(|(a, b)| f64::from(a * b))
-                .sum();
-            assert!((sum - weighted(sizes, &start, &grad)).abs() < 1e-5);
-            for (i, found) in sizes.backward(&qkv, &grad).iter().enumerate() {
-                let at = |step: f64| {
-                    let mut moved = start.clone();
-                    moved[i] += step;
-                    weighted(sizes, &moved, &grad)
-                };
-                let expected = (at(1e-6) - at(-1e-6)) / 2e-6;
-                assert!(
-                    (f64::from(*found) - expected).abs() < 1e-5,
-                    "{found} {expected}"
-                );
-            }
+            let (output, found) = (sizes.forward(&qkv), sizes.backward(&qkv, &grad));
+            assert_gradients([&qkv], (&output, &grad), [&found], |[qkv]| {
+                weighted(sizes, qkv, &grad)
+            });
         }
     }
 

@@ -303,10 +303,7 @@ fn sum<C: Copy>(a: &[f32], b: &[f32], third: C, of: impl Fn(f32, f32, C) -> f32)
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn value(index: usize) -> f32 {
-        ((index * 7919 + 13) % 2003) as f32 / 1001.0 - 1.0
-    }
+    use crate::test_values::{assert_gradients, value};
 
     /// Returns the sum of `grad` times the rectified norm, in double precision.
     fn weighted(norm: &Norm, [x, gamma, beta]: &[Vec<f64>; 3], grad: &[f32]) -> f64 {
@@ -344,33 +341,17 @@ mod tests {
             let gamma: Vec<f32> = (0..channels).map(|i| 6.0 * value(i + 3)).collect();
             let beta: Vec<f32> = (0..channels).map(|i| 2.0 + value(i + 7)).collect();
             let grad: Vec<f32> = (0..x.len()).map(|i| value(i + 11)).collect();
-            let wide = |v: &[f32]| v.iter().map(|x| f64::from(*x)).collect::<Vec<_>>();
-            let start = [wide(&x), wide(&gamma), wide(&beta)];
             let norm = Norm {
                 sizes,
                 statistics: sizes.statistics(&x),
                 eps: 1e-3,
                 rectifier,
             };
-            let found = norm.forward(&x, [&gamma, &beta]);
-            let found: f64 = found.iter().zip(&grad).map(|(a, b)| f64::from(a * b)).sum();
-            assert!((found - weighted(&norm, &start, &grad)).abs() < 1e-4);
+            let sum = |at: &[Vec<f64>; 3]| weighted(&norm, at, &grad);
+            let output = norm.forward(&x, [&gamma, &beta]);
             let grads = norm.backward(&x, [&gamma, &beta], &grad);
-            for (which, found) in [grads.x, grads.gamma, grads.beta].iter().enumerate() {
-                assert_eq!(found.len(), start[which].len());
-                for (i, found) in found.iter().enumerate() {
-                    let (mut up, mut down) = (start.clone(), start.clone());
-                    up[which][i] += 1e-6;
-                    down[which][i] -= 1e-6;
-                    let (up, down) = (weighted(&norm, &up, &grad), weighted(&norm, &down, &grad));
-                    let expected = (up - down) / 2e-6;
-                    let difference = (f64::from(*found) - expected).abs();
-                    assert!(
-                        difference < 2e-4 * (1.0 + expected.abs()),
-                        "{found} {expected}"
-                    );
-                }
-            }
+            let gradients = [&grads.x[..], &grads.gamma, &grads.beta];
+            assert_gradients([&x, &gamma, &beta], (&output, &grad), gradients, sum);
         }
     }
 }

@@ -61,11 +61,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::grad::window::Window;
-
-    fn value(index: usize) -> f32 {
-        ((index * 7919 + 13) % 2003) as f32 / 1001.0 - 1.0
-    }
+    use crate::grad::window::{Window, every_product};
+    use crate::test_values::{assert_close, value};
 
     /// Calls `with` with the places in output, input and weight of every multiplication.
     fn every(conv: Conv, mut with: impl FnMut(usize, usize, usize)) {
@@ -75,30 +72,18 @@ mod tests {
             outputs,
             window,
         } = conv;
-        let ([h, w], [kh, kw], [rows, columns]) = (window.input, window.kernel, window.output);
         for image in 0..batch {
             for o in 0..outputs {
                 for i in 0..inputs {
-                    for (r, c) in (0..rows * columns).map(|p| (p / columns, p % columns)) {
-                        for (y, x) in (0..kh * kw).map(|t| (t / kw, t % kw)) {
-                            let row = (r * window.stride + y).wrapping_sub(window.before[0]);
-                            let column = (c * window.stride + x).wrapping_sub(window.before[1]);
-                            if row < h && column < w {
-                                let output = ((image * outputs + o) * rows + r) * columns + c;
-                                let input = ((image * inputs + i) * h + row) * w + column;
-                                with(output, input, ((o * inputs + i) * kh + y) * kw + x);
-                            }
-                        }
-                    }
+                    every_product(window, |output, input, tap| {
+                        with(
+                            (image * outputs + o) * window.places() + output,
+                            (image * inputs + i) * window.pixels() + input,
+                            (o * inputs + i) * window.taps() + tap,
+                        );
+                    });
                 }
             }
-        }
-    }
-
-    fn close(found: &[f32], expected: &[f32]) {
-        assert_eq!(found.len(), expected.len());
-        for (found, expected) in found.iter().zip(expected) {
-            assert!((found - expected).abs() < 1e-3, "{found} {expected}");
         }
     }
 
@@ -126,13 +111,13 @@ mod tests {
         });
         let mut of_bias = vec![0.0; outputs];
         (0..places).for_each(|i| of_bias[channel(i)] += grad[i]);
-        close(&conv.forward(&x, &weight, Some(&bias)), &expected);
+        assert_close(&conv.forward(&x, &weight, Some(&bias)), &expected);
         for wants_x in [true, false] {
             let grads = conv.backward(&x, &weight, &grad, wants_x);
-            close(&grads.weight, &of_weight);
-            close(&grads.bias, &of_bias);
+            assert_close(&grads.weight, &of_weight);
+            assert_close(&grads.bias, &of_bias);
             assert_eq!(grads.x.is_some(), wants_x);
-            close(&grads.x.unwrap_or(of_x.clone()), &of_x);
+            assert_close(&grads.x.unwrap_or(of_x.clone()), &of_x);
         }
     }
 

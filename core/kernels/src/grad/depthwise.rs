@@ -301,35 +301,8 @@ fn dot(a: &[f32], b: &[f32]) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn value(index: usize) -> f32 {
-        ((index * 7919 + 13) % 2003) as f32 / 1001.0 - 1.0
-    }
-
-    /// Calls `with` with the places in output, input and kernel of every multiplication of a
-    /// channel.
-    fn every(window: Window, mut with: impl FnMut(usize, usize, usize)) {
-        let ([h, w], [kh, kw], [rows, columns]) = (window.input, window.kernel, window.output);
-        for (r, c) in (0..rows * columns).map(|p| (p / columns, p % columns)) {
-            for (y, x) in (0..kh * kw).map(|t| (t / kw, t % kw)) {
-                let row = (r * window.stride + y).wrapping_sub(window.before[0]);
-                let column = (c * window.stride + x).wrapping_sub(window.before[1]);
-                if row < h && column < w {
-                    with(r * columns + c, row * w + column, y * kw + x);
-                }
-            }
-        }
-    }
-
-    fn close(found: &[f32], expected: &[f32]) {
-        assert_eq!(found.len(), expected.len());
-        for (found, expected) in found.iter().zip(expected) {
-            assert!(
-                (found - expected).abs() < 1e-5 * (10.0 + expected.abs()),
-                "{found} {expected}"
-            );
-        }
-    }
+    use crate::grad::window::every_product;
+    use crate::test_values::{assert_close, value};
 
     #[test]
     fn values_and_gradients_are_those_of_plain_loops() {
@@ -356,7 +329,7 @@ mod tests {
             let mut expected: Vec<f32> = (0..grad.len()).map(|i| bias[channel(i)]).collect();
             let (mut of_x, mut of_weight) = (vec![0.0; x.len()], vec![0.0; weight.len()]);
             for plane in 0..batch * channels {
-                every(window, |output, input, tap| {
+                every_product(window, |output, input, tap| {
                     let (output, input) = (plane * places + output, plane * pixels + input);
                     let tap = plane % channels * taps + tap;
                     expected[output] += x[input] * weight[tap];
@@ -366,11 +339,11 @@ mod tests {
             }
             let mut of_bias = vec![0.0; channels];
             (0..grad.len()).for_each(|i| of_bias[channel(i)] += grad[i]);
-            close(&conv.forward(&x, &weight, Some(&bias)), &expected);
+            assert_close(&conv.forward(&x, &weight, Some(&bias)), &expected);
             let grads = conv.backward(&x, &weight, &grad);
-            close(&grads.x, &of_x);
-            close(&grads.weight, &of_weight);
-            close(&grads.bias, &of_bias);
+            assert_close(&grads.x, &of_x);
+            assert_close(&grads.weight, &of_weight);
+            assert_close(&grads.bias, &of_bias);
         }
     }
 }

@@ -156,10 +156,7 @@ fn sums(grad: &[f32], gamma: &[f32], x: &[f32]) -> [f32; 2] {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn value(index: usize) -> f32 {
-        ((index * 7919 + 13) % 2003) as f32 / 1001.0 - 1.0
-    }
+    use crate::test_values::{assert_gradients, value};
 
     /// Returns the sum of `grad` times the norm, in double precision.
     fn weighted(x: &[f64], gamma: &[f64], beta: &[f64], grad: &[f32]) -> f64 {
@@ -182,23 +179,11 @@ mod tests {
             let gamma: Vec<f32> = (0..width).map(|i| value(i + 3)).collect();
             let beta: Vec<f32> = (0..width).map(|i| value(i + 7)).collect();
             let grad: Vec<f32> = (0..rows * width).map(|i| value(i + 11)).collect();
-            let wide = |v: &[f32]| v.iter().map(|x| f64::from(*x)).collect::<Vec<_>>();
-            let start = [wide(&x), wide(&gamma), wide(&beta)];
-            let sum = |at: &[Vec<f64>; 3]| weighted(&at[0], &at[1], &at[2], &grad);
-            let found = forward(&x, &gamma, &beta, 1e-5);
-            let found: f64 = found.iter().zip(&grad).map(|(a, b)| f64::from(a * b)).sum();
-            assert!((found - sum(&start)).abs() < 1e-4);
+            let sum = |[x, gamma, beta]: &[Vec<f64>; 3]| weighted(x, gamma, beta, &grad);
+            let output = forward(&x, &gamma, &beta, 1e-5);
             let grads = backward(&x, &gamma, 1e-5, &grad);
-            for (which, found) in [grads.x, grads.gamma, grads.beta].iter().enumerate() {
-                assert_eq!(found.len(), start[which].len());
-                for (i, found) in found.iter().enumerate() {
-                    let (mut up, mut down) = (start.clone(), start.clone());
-                    up[which][i] += 1e-6;
-                    down[which][i] -= 1e-6;
-                    let expected = (sum(&up) - sum(&down)) / 2e-6;
-                    assert!((f64::from(*found) - expected).abs() < 1e-4 * (1.0 + expected.abs()));
-                }
-            }
+            let gradients = [&grads.x[..], &grads.gamma, &grads.beta];
+            assert_gradients([&x, &gamma, &beta], (&output, &grad), gradients, sum);
         }
     }
 

@@ -97,10 +97,7 @@ fn sum_of_rows(rows: &[f32], width: usize) -> Vec<f32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn value(index: usize) -> f32 {
-        ((index * 7919 + 13) % 2003) as f32 / 1001.0 - 1.0
-    }
+    use crate::test_values::value;
 
     #[test]
     fn gradients_are_those_of_plain_loops() {

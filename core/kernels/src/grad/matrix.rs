@@ -151,10 +151,7 @@ pub(super) fn product(
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn value(index: usize) -> f32 {
-        ((index * 7919 + 13) % 2003) as f32 / 1001.0 - 1.0
-    }
+    use crate::test_values::value;
 
     #[test]
     fn products_are_those_of_plain_loops() {

@@ -119,10 +119,7 @@ fn sum(a: &[f32], b: &[f32], of: impl Fn(f32, f32) -> f32) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn value(index: usize) -> f32 {
-        ((index * 7919 + 13) % 2003) as f32 / 1001.0 - 1.0
-    }
+    use crate::test_values::{assert_gradients, value};
 
     fn weighted(weight: &[f64], gain: &[f64], grad: &[f32], width: usize) -> f64 {
         let kernel = |(i, kernel): (usize, &[f64])| {
@@ -148,30 +145,11 @@ mod tests {
             let weight: Vec<f32> = (0..count * width).map(value).collect();
             let gain: Vec<f32> = (0..count).map(|i| value(i + 3)).collect();
             let grad: Vec<f32> = (0..count * width).map(|i| value(i + 7)).collect();
-            let wide = |v: &[f32]| v.iter().map(|x| f64::from(*x)).collect::<Vec<_>>();
-            let start = [wide(&weight), wide(&gain)];
-            let sum = |at: &[Vec<f64>; 2]| weighted(&at[0], &at[1], &grad, width);
+            let sum = |[weight, gain]: &[Vec<f64>; 2]| weighted(weight, gain, &grad, width);
             let output = sizes.forward(&weight, &gain);
-            let found: f64 = output
-                .iter()
-                .zip(&grad)
-                .map(|(a, b)| f64::from(a * b))
-                .sum();
-            assert!((found - sum(&start)).abs() < 1e-5);
             let grads = sizes.backward(&weight, &gain, &grad);
-            for (which, found) in [grads.weight, grads.gain].iter().enumerate() {
-                assert_eq!(found.len(), start[which].len());
-                for (i, found) in found.iter().enumerate() {
-                    let (mut up, mut down) = (start.clone(), start.clone());
-                    up[which][i] += 1e-6;
-                    down[which][i] -= 1e-6;
-                    let expected = (sum(&up) - sum(&down)) / 2e-6;
-                    assert!(
-                        (f64::from(*found) - expected).abs() < 1e-4,
-                        "{found} {expected}"
-                    );
-                }
-            }
+            let gradients = [&grads.weight[..], &grads.gain];
+            assert_gradients([&weight, &gain], (&output, &grad), gradients, sum);
         }
     }
 

@@ -81,6 +81,21 @@ impl Window {
     }
 }
 
+/// Calls `with` with the places in output, input and kernel of every multiplication of a channel.
+#[cfg(test)]
+pub(crate) fn every_product(window: Window, mut with: impl FnMut(usize, usize, usize)) {
+    let ([h, w], [kh, kw], [rows, columns]) = (window.input, window.kernel, window.output);
+    for (r, c) in (0..rows * columns).map(|p| (p / columns, p % columns)) {
+        for (y, x) in (0..kh * kw).map(|t| (t / kw, t % kw)) {
+            let row = (r * window.stride + y).wrapping_sub(window.before[0]);
+            let column = (c * window.stride + x).wrapping_sub(window.before[1]);
+            if row < h && column < w {
+                with(r * columns + c, row * w + column, y * kw + x);
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -9,14 +9,50 @@ use crate::quads::{QUAD, Quads};
 #[derive(Clone, Copy)]
 pub(super) struct Simd128;
 
-/// Returns the bytes of four columns.
+/// Returns the 16 bytes of some values.
 #[expect(unsafe_code, reason = "the instruction takes a pointer")]
 #[inline(always)]
-fn four<T>(quads: &Quads<T>, first: usize) -> v128 {
-    const { assert!(size_of::<T>() == 1) };
-    let quads = &quads.0[first..][..4];
+pub(crate) fn load<T>(values: &[T]) -> v128 {
+    assert!(size_of_val(values) == size_of::<v128>());
     // SAFETY: they are 16 bytes.
-    unsafe { v128_load(quads.as_ptr().cast()) }
+    unsafe { v128_load(values.as_ptr().cast()) }
+}
+
+/// Stores the 16 bytes of some values.
+#[expect(unsafe_code, reason = "the instruction takes a pointer")]
+#[inline(always)]
+pub(crate) fn store<T>(bytes: v128, values: &mut [T]) {
+    assert!(size_of_val(values) == size_of::<v128>());
+    // SAFETY: they are 16 bytes.
+    unsafe { v128_store(values.as_mut_ptr().cast(), bytes) }
+}
+
+/// Puts the bytes of four rows side by side; their length is a multiple of 16.
+#[inline(always)]
+pub(crate) fn interleave(rows: [&[u8]; QUAD], quads: &mut [[u8; QUAD]]) {
+    let lows = |a, b| i8x16_shuffle::<0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23>(a, b);
+    let highs =
+        |a, b| i8x16_shuffle::<8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31>(a, b);
+    for (part, quads) in quads.as_chunks_mut::<16>().0.iter_mut().enumerate() {
+        let [a, b, c, d] = rows.map(|row| load(&row[16 * part..][..16]));
+        let pairs = [[lows(a, b), lows(c, d)], [highs(a, b), highs(c, d)]];
+        let all = pairs.map(|[ab, cd]| {
+            [
+                i16x8_shuffle::<0, 8, 1, 9, 2, 10, 3, 11>(ab, cd),
+                i16x8_shuffle::<4, 12, 5, 13, 6, 14, 7, 15>(ab, cd),
+            ]
+        });
+        for (quads, bytes) in quads.chunks_exact_mut(4).zip(all.as_flattened()) {
+            store(*bytes, quads);
+        }
+    }
+}
+
+/// Returns the bytes of eight columns.
+#[inline(always)]
+fn bytes<T>(quads: &Quads<T>, first: usize) -> [v128; 2] {
+    let (low, high) = quads.0[first..][..8].split_at(4);
+    [load(low), load(high)]
 }
 
 impl Dots for Simd128 {
@@ -42,7 +78,7 @@ impl Dots for Simd128 {
 
     #[inline(always)]
     fn each(self, inputs: &Quads<u8>, first: usize) -> Self::Inputs {
-        let (low, high) = (four(inputs, first), four(inputs, first + 4));
+        let [low, high] = bytes(inputs, first);
         [
             u16x8_extend_low_u8x16(low),
             u16x8_extend_high_u8x16(low),
@@ -53,7 +89,7 @@ impl Dots for Simd128 {
 
     #[inline(always)]
     fn weights(self, weights: &Quads<i8>, first: usize) -> Self::Weights {
-        let (low, high) = (four(weights, first), four(weights, first + 4));
+        let [low, high] = bytes(weights, first);
         [
             i16x8_extend_low_i8x16(low),
             i16x8_extend_high_i8x16(low),
@@ -75,15 +111,18 @@ impl Dots for Simd128 {
         })
     }
 
+    #[expect(unsafe_code, reason = "arrays of other types")]
     #[inline(always)]
     fn finish(self, sums: Self::Sums) -> Self::Columns {
-        let mut columns = [0; 8];
-        for (two, sum) in columns.as_chunks_mut().0.iter_mut().zip(sums) {
-            *two = [
-                i32x4_extract_lane::<0>(sum) + i32x4_extract_lane::<1>(sum),
-                i32x4_extract_lane::<2>(sum) + i32x4_extract_lane::<3>(sum),
-            ];
-        }
-        columns
+        // Each pair of vectors has the halves of four sums in turn.
+        let [a, b, c, d] = sums;
+        let columns = [[a, b], [c, d]].map(|[a, b]| {
+            i32x4_add(
+                i32x4_shuffle::<0, 2, 4, 6>(a, b),
+                i32x4_shuffle::<1, 3, 5, 7>(a, b),
+            )
+        });
+        // SAFETY: both types have 32 bytes of integers.
+        unsafe { std::mem::transmute::<[v128; 2], Self::Columns>(columns) }
     }
 }

@@ -5,9 +5,11 @@
 
 use super::byte_weights::{ByteWeights, Constants};
 use super::target::{Product, ROW_BLOCK, Target};
+use crate::Eight;
 use crate::activation::Activation;
 use crate::bytes::{Buffers, Input, Output, RowScale};
 use crate::instructions::{Dots, Instructions, Work};
+use crate::lanes::Lanes;
 use crate::panel::PANEL;
 use crate::quads::{QUAD, Quads};
 
@@ -167,9 +169,9 @@ impl<I: Input, T: Target<Value: Output>> Blocks<'_, I, T> {
         let skip = skip.map(|skip| &skip[row * weights.outputs + self.column + tile.from..]);
         let target = &mut self.target.row(row)[tile.from..];
         match D::COLUMNS {
-            PANEL => columns.store::<PANEL, 16, _>(target, skip),
-            16 => columns.store::<16, 16, _>(target, skip),
-            _ => columns.store::<8, 8, _>(target, skip),
+            PANEL => columns.store::<PANEL, [f32; 16], _>(target, skip),
+            16 => columns.store::<16, [f32; 16], _>(target, skip),
+            _ => columns.store::<8, Eight, _>(target, skip),
         }
     }
 }
@@ -185,92 +187,63 @@ struct Columns<'a> {
 }
 
 impl Columns<'_> {
-    /// Stores at most `N` outputs, `PART` at a time.
+    /// Stores at most `N` outputs.
     #[inline(always)]
-    fn store<const N: usize, const PART: usize, O: Output>(
-        &self,
-        target: &mut [O],
-        skip: Option<&[f32]>,
-    ) {
+    fn store<const N: usize, L: Lanes, O: Output>(&self, target: &mut [O], skip: Option<&[f32]>) {
         // A known length needs no loop.
         if let Some(target) = target.first_chunk_mut::<N>() {
-            self.store_parts::<PART, O>(target, 0, skip);
+            self.store_parts::<L, O>(target, 0, skip);
             return;
         }
         let mut from = 0;
         // Constant conditions: no code for parts that are as long as the whole.
-        if PART < N {
-            from += self.store_parts::<PART, O>(&mut target[from..], from, skip);
+        if L::COUNT < N {
+            from += self.store_parts::<L, O>(&mut target[from..], from, skip);
         }
-        if PART > 8 {
-            from += self.store_parts::<8, O>(&mut target[from..], from, skip);
+        if L::COUNT > 8 {
+            from += self.store_parts::<Eight, O>(&mut target[from..], from, skip);
         }
-        self.store_parts::<1, O>(&mut target[from..], from, skip);
+        self.store_parts::<[f32; 1], O>(&mut target[from..], from, skip);
     }
 
-    /// Stores outputs from a column on, `PART` at a time; returns how many these are.
+    /// Stores outputs from a column on, as many at a time as there are lanes; returns how many these are.
     #[inline(always)]
-    fn store_parts<const PART: usize, O: Output>(
+    fn store_parts<L: Lanes, O: Output>(
         &self,
         target: &mut [O],
         from: usize,
         skip: Option<&[f32]>,
     ) -> usize {
-        let (parts, _) = target.as_chunks_mut::<PART>();
-        let count = parts.len() * PART;
-        match skip {
-            None => {
-                for (part, target) in parts.iter_mut().enumerate() {
-                    let mut outputs = [O::default(); PART];
-                    let values = self.values::<PART, O>(from + part * PART);
-                    for (output, value) in outputs.iter_mut().zip(values) {
-                        *output = O::of(value);
-                    }
-                    *target = outputs;
-                }
+        let parts = target.len() / L::COUNT;
+        for (part, target) in target.chunks_exact_mut(L::COUNT).enumerate() {
+            let from = from + part * L::COUNT;
+            let mut values = self.values::<L, O>(from);
+            if let Some(skip) = skip {
+                values = values.plus(&skip[from..]);
             }
-            Some(skip) => {
-                let skip = skip[from..].as_chunks::<PART>().0;
-                for (part, (target, skip)) in parts.iter_mut().zip(skip).enumerate() {
-                    let values = self.values::<PART, O>(from + part * PART);
-                    for ((target, value), skip) in target.iter_mut().zip(values).zip(skip) {
-                        *target = O::of(value + skip);
-                    }
-                }
-            }
+            O::store(values, target);
         }
-        count
+        parts * L::COUNT
     }
 
-    /// Returns `N` outputs before the skip is added.
+    /// Returns outputs before the skip is added.
     #[inline(always)]
-    fn values<const N: usize, O: Output>(&self, from: usize) -> [f32; N] {
+    fn values<L: Lanes, O: Output>(&self, from: usize) -> L {
         let Constants {
             scales,
             totals,
             bias,
         } = self.constants;
-        let [scales, totals, bias] =
-            [scales, totals, bias].map(|row| &row.0[self.first + from..][..N]);
-        let sums = &self.sums[from..][..N];
+        let rows = [scales, totals, bias].map(|row| &row.0[self.first + from..]);
         let RowScale { scale, zero } = self.of_row;
-        let zero = f32::from(zero) * scale;
-        let (low, high) = match self.activation {
-            Activation::None => (f32::NEG_INFINITY, f32::INFINITY),
-            Activation::Relu => (0.0, f32::INFINITY),
-            Activation::Relu6 => (0.0, 6.0),
+        let limits = match self.activation {
+            _ if O::IS_RECTIFIED => None,
+            Activation::None => None,
+            Activation::Relu => Some([0.0, f32::INFINITY]),
+            Activation::Relu6 => Some([0.0, 6.0]),
         };
-        let mut values = [0.0; N];
-        for (column, value) in values.iter_mut().enumerate() {
-            *value = sums[column] as f32 * (scale * scales[column])
-                + (bias[column] - zero * totals[column]);
-            if !O::IS_RECTIFIED {
-                // NaN is neither.
-                *value = if *value < low { low } else { *value };
-                *value = if *value > high { high } else { *value };
-            }
-        }
-        values
+        let zero = f32::from(zero) * scale;
+        L::of_sums(&self.sums[from..], [scale, zero], rows, limits)
     }
 }
 
@@ -283,11 +256,7 @@ mod tests {
     use super::*;
     use crate::bytes::quantise;
     use crate::quads::NARROW;
-
-    /// Returns a fixed value between -1 and 1 for a position.
-    fn value(index: usize) -> f32 {
-        ((index * 7919 + 13) % 2003) as f32 / 1001.0 - 1.0
-    }
+    use crate::test_values::value;
 
     /// Returns a fixed weight between two bounds, often one of them.
     fn weight([least, largest]: [i8; 2], output: usize, input: usize) -> i8 {

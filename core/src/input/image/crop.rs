@@ -186,6 +186,15 @@ mod tests {
 
     use super::*;
 
+    fn window([left, top]: [u32; 2], [width, height]: [u32; 2]) -> Window {
+        Window {
+            left,
+            top,
+            width,
+            height,
+        }
+    }
+
     fn numbered(width: u32, height: u32) -> RgbImage {
         RgbImage::from_fn(width, height, |x, y| Rgb([x as u8, y as u8, 0]))
     }
@@ -234,12 +243,7 @@ mod tests {
 
     #[test]
     fn a_window_beyond_the_edge_is_clipped() {
-        let window = |left, top| Window {
-            left,
-            top,
-            width: 3,
-            height: 2,
-        };
+        let window = |left, top| window([left, top], [3, 2]);
         let img = numbered(4, 4);
         assert_eq!(
             window(2, 1).crop(&img).into_raw(),
@@ -255,16 +259,7 @@ mod tests {
             scale: (1.0, 1.0),
             ratio: (1.0, 1.0),
         };
-        let window = whole.window(48, 48, || 0.7);
-        assert_eq!(
-            window,
-            Window {
-                left: 0,
-                top: 0,
-                width: 48,
-                height: 48
-            }
-        );
+        assert_eq!(whole.window(48, 48, || 0.7), window([0, 0], [48, 48]));
     }
 
     #[test]
@@ -280,36 +275,13 @@ mod tests {
             0.5
         });
         assert_eq!(draws, 20);
-        assert_eq!(
-            wide,
-            Window {
-                left: 34,
-                top: 0,
-                width: 31,
-                height: 31
-            }
-        );
-        let tall = square.window(10, 31, || 0.5);
-        assert_eq!(
-            tall,
-            Window {
-                left: 0,
-                top: 10,
-                width: 10,
-                height: 10
-            }
-        );
+        assert_eq!(wide, window([34, 0], [31, 31]));
+        assert_eq!(square.window(10, 31, || 0.5), window([0, 10], [10, 10]));
         let allowed = RandomCrop {
             scale: (2.0, 2.0),
             ratio: (0.5, 2.0),
         };
-        let whole = Window {
-            left: 0,
-            top: 0,
-            width: 30,
-            height: 20,
-        };
-        assert_eq!(allowed.window(30, 20, || 0.5), whole);
+        assert_eq!(allowed.window(30, 20, || 0.5), window([0, 0], [30, 20]));
     }
 
     #[test]

@@ -56,7 +56,12 @@ fn a_second_visit_fetches_no_model_and_what_is_kept_can_be_deleted() {
         .map(|f| f.bytes)
         .sum();
     assert_eq!(bytes, fetched);
-    let _ = visit.open("?model=tiny&backend=cpu").answer();
+    let second = visit.open("?model=tiny&backend=cpu");
+    second.browser.wait_for(
+        "the engine, which nobody asked for",
+        "return document.querySelector('[data-testid=engine-line]') !== null",
+    );
+    let _ = second.answer();
     assert_eq!(visit.browser.asked("image.safetensors"), 1);
     assert_eq!(visit.browser.asked("worker_cpu_bg.wasm"), 1);
 

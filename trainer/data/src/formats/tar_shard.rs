@@ -330,47 +330,36 @@ fn nested(json: &Value, key: &str) -> Result<Value, Fault> {
     }
 }
 
-fn entries(json: &Value, key: &str) -> Result<Vec<Entry>, Fault> {
-    const EXPECTED: &str = "a list of lists of numbers";
+/// Returns the items of a list; none if the key is absent.
+fn list<T>(
+    json: &Value,
+    key: &str,
+    expected: &str,
+    item: impl Fn(&Value) -> Option<T>,
+) -> Result<Vec<T>, Fault> {
     let value = nested(json, key)?;
-    let Value::Array(lists) = &value else {
-        return if value.is_null() {
-            Ok(Vec::new())
-        } else {
-            Err(wrong(key, EXPECTED, &value))
-        };
-    };
+    match &value {
+        Value::Null => Some(Vec::new()),
+        Value::Array(items) => items.iter().map(item).collect(),
+        _ => None,
+    }
+    .ok_or_else(|| wrong(key, expected, &value))
+}
+
+fn entries(json: &Value, key: &str) -> Result<Vec<Entry>, Fault> {
     let number = |v: &Value| match v {
         Value::Null => Some(f64::NAN),
         _ => v.as_f64(),
     };
-    lists
-        .iter()
-        .map(|list| {
-            list.as_array()?
-                .iter()
-                .map(number)
-                .collect::<Option<Entry>>()
-        })
-        .collect::<Option<Vec<Entry>>>()
-        .ok_or_else(|| wrong(key, EXPECTED, &value))
+    list(json, key, "a list of lists of numbers", |entry| {
+        entry.as_array()?.iter().map(number).collect()
+    })
 }
 
 fn strings(json: &Value, key: &str) -> Result<Vec<String>, Fault> {
-    const EXPECTED: &str = "a list of texts";
-    let value = nested(json, key)?;
-    let Value::Array(items) = &value else {
-        return if value.is_null() {
-            Ok(Vec::new())
-        } else {
-            Err(wrong(key, EXPECTED, &value))
-        };
-    };
-    items
-        .iter()
-        .map(|item| item.as_str().map(String::from))
-        .collect::<Option<Vec<String>>>()
-        .ok_or_else(|| wrong(key, EXPECTED, &value))
+    list(json, key, "a list of texts", |text| {
+        text.as_str().map(String::from)
+    })
 }
 
 /// Returns the number of crops that a prepared record announces.
