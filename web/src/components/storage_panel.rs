@@ -17,12 +17,15 @@ pub fn StoragePanel(
 ) -> impl IntoView {
     let data = RwSignal::new(StoredData::default());
     let outcome = RwSignal::new("");
-    Effect::new(move |_| {
-        let ready = controller
+    let has_loaded = Memo::new(move |_| {
+        controller
             .session
-            .with(|session| matches!(session.engine, Engine::Ready(_)));
-        if ready {
-            // Requests persistent storage once there is data worth keeping.
+            .with(|session| session.turn > 0 && matches!(session.engine, Engine::Ready(_)))
+    });
+    Effect::new(move |_| {
+        if has_loaded.get() {
+            // Requests persistent storage once there is data worth keeping. Some browsers ask the
+            // visitor, who must have done something before.
             change_then_refresh(storage::request_persistence, data);
         } else {
             refresh(data);
