@@ -45,7 +45,7 @@ impl Lanes for Eight {
                 f32x4_sub(bias[half], f32x4_mul(zero, totals[half])),
             );
             match limits {
-                // Both return their first argument unless the second one is larger, or smaller.
+                // `pmax` returns its second argument only if that is larger, `pmin` only if it is smaller.
                 Some([low, high]) => f32x4_pmin(f32x4_pmax(x, f32x4_splat(low)), f32x4_splat(high)),
                 None => x,
             }
@@ -67,7 +67,7 @@ impl Lanes for Eight {
 
     #[inline(always)]
     fn store_bytes(self, target: &mut [u8]) {
-        // Of a number and NaN, both return their first argument.
+        // If the second argument is NaN, both return the first.
         let [low, high] = self.0.map(|x| {
             let x = f32x4_pmin(f32x4_splat(MOST), f32x4_pmax(f32x4_splat(0.0), x));
             v128_and(f32x4_add(x, f32x4_splat(ROUND)), i32x4_splat(0xff))

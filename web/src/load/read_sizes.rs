@@ -47,14 +47,14 @@ pub struct Engines {
     pub worker_gpu: Option<EngineFile>,
 }
 
-/// What is known before anything large is fetched.
+/// The contents of the manifest and of the list of engines.
 #[derive(Clone, Debug, Default)]
 pub struct Lists {
     /// Sizes of the engines and of the model.
     pub sizes: DownloadSizes,
     /// The engines.
     pub engines: Engines,
-    /// Addresses under which a browser stores the model's files for a first answer.
+    /// Addresses under which the browser stores the model's files that a first answer needs.
     stored_files: Vec<String>,
 }
 

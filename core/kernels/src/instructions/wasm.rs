@@ -111,7 +111,7 @@ impl Dots for Simd128 {
         })
     }
 
-    #[expect(unsafe_code, reason = "arrays of other types")]
+    #[expect(unsafe_code, reason = "vectors become an array of the same bytes")]
     #[inline(always)]
     fn finish(self, sums: Self::Sums) -> Self::Columns {
         // Each pair of vectors has the halves of four sums in turn.

@@ -58,7 +58,7 @@ fn a_second_visit_fetches_no_model_and_what_is_kept_can_be_deleted() {
     assert_eq!(bytes, fetched);
     let second = visit.open("?model=tiny&backend=cpu");
     second.browser.wait_for(
-        "the engine, which nobody asked for",
+        "the engine to start by itself",
         "return document.querySelector('[data-testid=engine-line]') !== null",
     );
     let _ = second.answer();
