@@ -171,7 +171,7 @@ impl Work for Filter<'_> {
         let (rows, together) = (self.output.len() / self.line, rows_together(window));
         for row in (0..rows).step_by(together) {
             for panel in 0..self.layer.bias.len() {
-                interleaved.fill(self.input, self.first + row, panel * PANEL);
+                interleaved.fill(dots, self.input, self.first + row, panel * PANEL);
                 for next in 0..together.min(rows - row) {
                     let line = &mut self.output[(row + next) * self.line..][..self.line];
                     for first in (0..PANEL).step_by(D::COLUMNS) {
@@ -239,32 +239,31 @@ impl ByteDepthwise {
     /// Returns the sums of the products of `N` pixels.
     #[inline(always)]
     fn sums<D: Dots, const N: usize>(&self, dots: D, tile: &Tile<'_>) -> [D::Columns; N] {
-        let mut sums = self.sums_of_a_pass::<D, N>(dots, tile, 0);
+        let mut sums = [dots.zero(); N];
         if D::PASSES > 1 && !self.high.is_empty() {
-            let high = self.sums_of_a_pass::<D, N>(dots, tile, 1);
-            for (sums, high) in sums.iter_mut().zip(&high) {
-                for (sum, high) in sums.as_mut().iter_mut().zip(high.as_ref()) {
-                    *sum += high << 8;
-                }
+            self.add_pass(dots, tile, 1, &mut sums);
+            for sums in &mut sums {
+                *sums = dots.times_256(*sums);
             }
         }
-        sums
+        self.add_pass(dots, tile, 0, &mut sums);
+        dots.finish_all(&sums)
     }
 
-    /// Returns the sums of one pass over the weights.
+    /// Adds the products of one pass over the weights.
     #[inline(always)]
-    fn sums_of_a_pass<D: Dots, const N: usize>(
+    fn add_pass<D: Dots, const N: usize>(
         &self,
         dots: D,
         tile: &Tile<'_>,
         pass: usize,
-    ) -> [D::Columns; N] {
+        sums: &mut [D::Sums; N],
+    ) {
         let Window { kernel, stride } = self.window;
         let size = row_quads(self.window) * kernel;
         let from = (tile.panel * rows_together(self.window) + tile.row) * size;
         let low = &self.low[from..from + size];
         let high = self.high.get(from..from + size).unwrap_or_default();
-        let mut sums = [dots.zero(); N];
         for (quad, line) in tile.interleaved.lines().enumerate() {
             let line = &line[tile.x * stride..];
             for tap in 0..kernel {
@@ -279,7 +278,6 @@ impl ByteDepthwise {
                 }
             }
         }
-        dots.finish_all(&sums)
     }
 }
 
@@ -287,10 +285,19 @@ impl ByteDepthwise {
 #[inline(always)]
 fn store<const N: usize, L: Lanes>(pixel: &mut [u8], sums: &[i32], scales: &[f32], bias: &[f32]) {
     // A known length needs no loop.
-    match pixel.first_chunk_mut::<N>() {
-        Some(pixel) => store_parts::<L>(pixel, sums, scales, bias),
-        None => store_parts::<[f32; 1]>(pixel, sums, scales, bias),
+    if let Some(pixel) = pixel.first_chunk_mut::<N>() {
+        store_parts::<L>(pixel, sums, scales, bias);
+        return;
     }
+    // A constant condition: no code for parts that are as long as the whole.
+    let parts = if L::COUNT < N {
+        pixel.len() / L::COUNT * L::COUNT
+    } else {
+        0
+    };
+    let (pixel, rest) = pixel.split_at_mut(parts);
+    store_parts::<L>(pixel, sums, scales, bias);
+    store_parts::<[f32; 1]>(rest, &sums[parts..], &scales[parts..], &bias[parts..]);
 }
 
 /// Stores bytes, as many at a time as there are lanes.

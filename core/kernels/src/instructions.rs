@@ -14,7 +14,7 @@ mod x86;
 
 pub(crate) use self::dots::{Dots, Work};
 #[cfg(target_feature = "simd128")]
-pub(crate) use self::wasm::{interleave, load, store};
+pub(crate) use self::wasm::{load, store};
 
 /// An instruction set that the processor has.
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,6 @@
 //! Rows of an image of bytes, four at a time, with their bytes side by side.
 
-#[cfg(target_feature = "simd128")]
-use crate::instructions::interleave;
+use crate::instructions::Dots;
 use crate::padding::same_padding;
 use crate::panel::PANEL;
 use crate::quads::{QUAD, Quads};
@@ -53,7 +52,13 @@ impl Interleaved {
     /// Interleaves the rows of the image under row `row` of the output: the channels of the panel that
     /// begins with channel `first`.
     #[inline(always)]
-    pub(crate) fn fill(&mut self, image: ImageRows<'_, u8>, row: usize, first: usize) {
+    pub(crate) fn fill<D: Dots>(
+        &mut self,
+        dots: D,
+        image: ImageRows<'_, u8>,
+        row: usize,
+        first: usize,
+    ) {
         let ImageRows {
             values,
             above,
@@ -77,8 +82,8 @@ impl Interleaved {
             let count = width.min(inside.len());
             let inside = &mut inside[..count];
             match channels - first {
-                PANEL.. => interleave_pixels::<PANEL>(rows, channels, inside),
-                16 => interleave_pixels::<16>(rows, channels, inside),
+                PANEL.. => interleave_pixels::<D, PANEL>(dots, rows, channels, inside),
+                16 => interleave_pixels::<D, 16>(dots, rows, channels, inside),
                 count => {
                     for (x, quads) in inside.iter_mut().enumerate() {
                         for (channel, quad) in quads.0[..count].iter_mut().enumerate() {
@@ -93,23 +98,14 @@ impl Interleaved {
 
 /// Interleaves the first `N` of the channels of each pixel, a multiple of 16.
 #[inline(always)]
-fn interleave_pixels<const N: usize>(
+fn interleave_pixels<D: Dots, const N: usize>(
+    dots: D,
     rows: [&[u8]; QUAD],
     channels: usize,
     pixels: &mut [Quads<u8>],
 ) {
     for (x, quads) in pixels.iter_mut().enumerate() {
         let rows = rows.map(|row| &row[x * channels..][..N]);
-        interleave(rows, &mut quads.0[..N]);
-    }
-}
-
-/// Puts the bytes of four rows side by side.
-#[cfg(not(target_feature = "simd128"))]
-#[inline(always)]
-fn interleave([a, b, c, d]: [&[u8]; QUAD], quads: &mut [[u8; QUAD]]) {
-    for (channel, quad) in quads.iter_mut().enumerate() {
-        let byte = |row: &[u8], place: u32| u32::from(row[channel]) << (8 * place);
-        *quad = (byte(a, 0) | byte(b, 1) | byte(c, 2) | byte(d, 3)).to_le_bytes();
+        dots.interleave(rows, &mut quads.0[..N]);
     }
 }

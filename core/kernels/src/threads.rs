@@ -28,8 +28,27 @@ pub(crate) fn for_pieces<T: Send>(
     }
     let rows = output.len().div_ceil(width.max(1));
     let rows = rows.div_ceil(pieces).next_multiple_of(tile.max(1)).max(1);
+    let are_busy = pieces >= threads();
     let pieces = output.par_chunks_mut(rows * width.max(1)).enumerate();
-    pieces.for_each(|(index, piece)| work(index * rows, piece));
+    pieces.for_each(|(index, piece)| alone_if(are_busy, || work(index * rows, piece)));
+}
+
+/// Does work. If all threads are busy, it is not split further.
+#[cfg(not(target_arch = "wasm32"))]
+fn alone_if<R>(are_busy: bool, work: impl FnOnce() -> R) -> R {
+    /// Restores the flag, also after a panic.
+    struct Restore(bool);
+
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            IS_ALONE.set(self.0);
+        }
+    }
+
+    let before = IS_ALONE.get();
+    let _restore = Restore(before);
+    IS_ALONE.set(are_busy || before);
+    work()
 }
 
 /// Returns the number of pieces that work is split into: at most one for each thread. With more, the
@@ -52,8 +71,8 @@ pub(crate) fn for_columns<T: Send>(
 ) {
     use rayon::prelude::*;
 
-    let (width, tile) = (width.max(1), tile.max(1));
-    let columns = width.div_ceil(pieces(products)).next_multiple_of(tile);
+    let (width, tile, count) = (width.max(1), tile.max(1), pieces(products));
+    let columns = width.div_ceil(count).next_multiple_of(tile);
     let mut pieces: Vec<Vec<&mut [T]>> = Vec::new();
     pieces.resize_with(width.div_ceil(columns), Vec::new);
     for row in output.chunks_exact_mut(width) {
@@ -61,8 +80,9 @@ pub(crate) fn for_columns<T: Send>(
             piece.push(part);
         }
     }
+    let are_busy = count >= threads();
     let pieces = pieces.into_par_iter().enumerate();
-    pieces.for_each(|(index, piece)| work(index * columns, piece));
+    pieces.for_each(|(index, piece)| alone_if(are_busy, || work(index * columns, piece)));
 }
 
 /// Calls `work` with the whole output.
@@ -162,22 +182,8 @@ pub fn with_awake_threads<R>(work: impl FnOnce() -> R) -> R {
 pub fn map<T: Sync, R: Send>(items: &[T], f: impl Fn(&T) -> R + Send + Sync) -> Vec<R> {
     use rayon::prelude::*;
 
-    /// Restores the flag, also after a panic.
-    struct Restore(bool);
-
-    impl Drop for Restore {
-        fn drop(&mut self) {
-            IS_ALONE.set(self.0);
-        }
-    }
-
-    let alone = items.len() >= threads();
-    let apply = |item| {
-        let before = IS_ALONE.get();
-        let _restore = Restore(before);
-        IS_ALONE.set(alone || before);
-        f(item)
-    };
+    let are_busy = items.len() >= threads();
+    let apply = |item| alone_if(are_busy, || f(item));
     items.par_iter().map(apply).collect()
 }
 

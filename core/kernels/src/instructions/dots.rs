@@ -32,6 +32,14 @@ pub(crate) trait Dots: Copy {
     /// Passes that weights of 16 bits take: 1 where [`Weights`](Self::Weights) have room for them.
     const PASSES: usize = 2;
 
+    /// Puts the bytes of four rows side by side; their length is a multiple of 16.
+    #[inline(always)]
+    fn interleave(self, [a, b, c, d]: [&[u8]; QUAD], quads: &mut [[u8; QUAD]]) {
+        for (channel, quad) in quads.iter_mut().enumerate() {
+            *quad = [a[channel], b[channel], c[channel], d[channel]];
+        }
+    }
+
     /// Returns sums of zero.
     fn zero(self) -> Self::Sums;
 
@@ -49,6 +57,12 @@ pub(crate) trait Dots: Copy {
     #[inline(always)]
     fn of_pass(self, pass: usize, low_high: [&Quads<i8>; 2], first: usize) -> Self::Weights {
         self.weights(low_high[pass], first)
+    }
+
+    /// Returns the sums times 256. It is called only where there are two [`PASSES`](Self::PASSES).
+    #[inline(always)]
+    fn times_256(self, sums: Self::Sums) -> Self::Sums {
+        sums
     }
 
     /// Adds the products of inputs with weights.

@@ -46,6 +46,11 @@ impl Dots for Portable {
     }
 
     #[inline(always)]
+    fn times_256(self, sums: Self::Sums) -> Self::Sums {
+        sums.map(|sum| sum << 8)
+    }
+
+    #[inline(always)]
     fn finish(self, sums: Self::Sums) -> Self::Columns {
         sums
     }

@@ -27,27 +27,6 @@ pub(crate) fn store<T>(bytes: v128, values: &mut [T]) {
     unsafe { v128_store(values.as_mut_ptr().cast(), bytes) }
 }
 
-/// Puts the bytes of four rows side by side; their length is a multiple of 16.
-#[inline(always)]
-pub(crate) fn interleave(rows: [&[u8]; QUAD], quads: &mut [[u8; QUAD]]) {
-    let lows = |a, b| i8x16_shuffle::<0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23>(a, b);
-    let highs =
-        |a, b| i8x16_shuffle::<8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31>(a, b);
-    for (part, quads) in quads.as_chunks_mut::<16>().0.iter_mut().enumerate() {
-        let [a, b, c, d] = rows.map(|row| load(&row[16 * part..][..16]));
-        let pairs = [[lows(a, b), lows(c, d)], [highs(a, b), highs(c, d)]];
-        let all = pairs.map(|[ab, cd]| {
-            [
-                i16x8_shuffle::<0, 8, 1, 9, 2, 10, 3, 11>(ab, cd),
-                i16x8_shuffle::<4, 12, 5, 13, 6, 14, 7, 15>(ab, cd),
-            ]
-        });
-        for (quads, bytes) in quads.chunks_exact_mut(4).zip(all.as_flattened()) {
-            store(*bytes, quads);
-        }
-    }
-}
-
 /// Returns the bytes of eight columns.
 #[inline(always)]
 fn bytes<T>(quads: &Quads<T>, first: usize) -> [v128; 2] {
@@ -65,6 +44,28 @@ impl Dots for Simd128 {
     /// Engines spill the registers of more rows.
     const ROWS: usize = 2;
     const PASSES: usize = 1;
+
+    #[inline(always)]
+    fn interleave(self, rows: [&[u8]; QUAD], quads: &mut [[u8; QUAD]]) {
+        let lows =
+            |a, b| i8x16_shuffle::<0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23>(a, b);
+        let highs = |a, b| {
+            i8x16_shuffle::<8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31>(a, b)
+        };
+        for (part, quads) in quads.as_chunks_mut::<16>().0.iter_mut().enumerate() {
+            let [a, b, c, d] = rows.map(|row| load(&row[16 * part..][..16]));
+            let pairs = [[lows(a, b), lows(c, d)], [highs(a, b), highs(c, d)]];
+            let all = pairs.map(|[ab, cd]| {
+                [
+                    i16x8_shuffle::<0, 8, 1, 9, 2, 10, 3, 11>(ab, cd),
+                    i16x8_shuffle::<4, 12, 5, 13, 6, 14, 7, 15>(ab, cd),
+                ]
+            });
+            for (quads, bytes) in quads.chunks_exact_mut(4).zip(all.as_flattened()) {
+                store(*bytes, quads);
+            }
+        }
+    }
 
     #[inline(always)]
     fn zero(self) -> Self::Sums {

@@ -46,6 +46,39 @@ pub(super) fn with_avx2(work: impl Work) {
     work.run(Widened(()));
 }
 
+/// Puts the bytes of four rows side by side; their length is a multiple of 16.
+///
+/// # Safety
+/// The processor must have AVX2.
+#[inline(always)]
+unsafe fn interleave([a, b, c, d]: [&[u8]; QUAD], quads: &mut [[u8; QUAD]]) {
+    let length = quads.len();
+    assert!(length.is_multiple_of(16) && [a, b, c, d].iter().all(|row| row.len() == length));
+    let target = quads.as_mut_ptr().cast::<__m128i>();
+    for from in (0..length / 32 * 32).step_by(32) {
+        // SAFETY: each row has 32 bytes from here on, and the target four times as many.
+        unsafe {
+            let a = _mm256_loadu_si256(a.as_ptr().add(from).cast());
+            let b = _mm256_loadu_si256(b.as_ptr().add(from).cast());
+            let c = _mm256_loadu_si256(c.as_ptr().add(from).cast());
+            let d = _mm256_loadu_si256(d.as_ptr().add(from).cast());
+            let (ab, cd) = (_mm256_unpacklo_epi8(a, b), _mm256_unpacklo_epi8(c, d));
+            let (first, second) = (_mm256_unpacklo_epi16(ab, cd), _mm256_unpackhi_epi16(ab, cd));
+            let (ab, cd) = (_mm256_unpackhi_epi8(a, b), _mm256_unpackhi_epi8(c, d));
+            let (third, fourth) = (_mm256_unpacklo_epi16(ab, cd), _mm256_unpackhi_epi16(ab, cd));
+            let target = target.add(from / 4);
+            // Both halves of a vector were interleaved alike.
+            for (place, vector) in [first, second, third, fourth].into_iter().enumerate() {
+                _mm_storeu_si128(target.add(place), _mm256_castsi256_si128(vector));
+                _mm_storeu_si128(target.add(place + 4), _mm256_extracti128_si256::<1>(vector));
+            }
+        }
+    }
+    for channel in length / 32 * 32..length {
+        quads[channel] = [a[channel], b[channel], c[channel], d[channel]];
+    }
+}
+
 /// One instruction for 64 products; made only by [`with_avx512_vnni`].
 #[derive(Clone, Copy)]
 struct Avx512Vnni(());
@@ -59,8 +92,14 @@ impl Dots for Avx512Vnni {
     const ROWS: usize = 8;
 
     #[inline(always)]
+    fn interleave(self, rows: [&[u8]; QUAD], quads: &mut [[u8; QUAD]]) {
+        // SAFETY: the processor has AVX-512 and so AVX2, else there would be no `self`.
+        unsafe { interleave(rows, quads) }
+    }
+
+    #[inline(always)]
     fn zero(self) -> Self::Sums {
-        // SAFETY: the processor has AVX-512, else there would be no `self`.
+        // SAFETY: as above.
         unsafe { [_mm512_setzero_si512(); 2] }
     }
 
@@ -101,6 +140,17 @@ impl Dots for Avx512Vnni {
     }
 
     #[inline(always)]
+    fn times_256(self, sums: Self::Sums) -> Self::Sums {
+        // SAFETY: as above.
+        unsafe {
+            [
+                _mm512_slli_epi32::<8>(sums[0]),
+                _mm512_slli_epi32::<8>(sums[1]),
+            ]
+        }
+    }
+
+    #[inline(always)]
     fn finish(self, sums: Self::Sums) -> Self::Columns {
         // SAFETY: both types have 128 bytes of integers.
         unsafe { std::mem::transmute(sums) }
@@ -134,6 +184,12 @@ impl<const VNNI: bool> Dots for Bytes<VNNI> {
     type Columns = [i32; PANEL / 2];
     const COLUMNS: usize = PANEL / 2;
     const ROWS: usize = 4;
+
+    #[inline(always)]
+    fn interleave(self, rows: [&[u8]; QUAD], quads: &mut [[u8; QUAD]]) {
+        // SAFETY: the processor has AVX2, else there would be no `self`.
+        unsafe { interleave(rows, quads) }
+    }
 
     #[inline(always)]
     fn zero(self) -> Self::Sums {
@@ -184,6 +240,17 @@ impl<const VNNI: bool> Dots for Bytes<VNNI> {
     }
 
     #[inline(always)]
+    fn times_256(self, sums: Self::Sums) -> Self::Sums {
+        // SAFETY: as above.
+        unsafe {
+            [
+                _mm256_slli_epi32::<8>(sums[0]),
+                _mm256_slli_epi32::<8>(sums[1]),
+            ]
+        }
+    }
+
+    #[inline(always)]
     fn finish(self, sums: Self::Sums) -> Self::Columns {
         // SAFETY: both types have 64 bytes of integers.
         unsafe { std::mem::transmute(sums) }
@@ -207,6 +274,12 @@ impl Dots for Widened {
     const COLUMNS: usize = PANEL / 2;
     const ROWS: usize = 2;
     const PASSES: usize = 1;
+
+    #[inline(always)]
+    fn interleave(self, rows: [&[u8]; QUAD], quads: &mut [[u8; QUAD]]) {
+        // SAFETY: the processor has AVX2, else there would be no `self`.
+        unsafe { interleave(rows, quads) }
+    }
 
     #[inline(always)]
     fn zero(self) -> Self::Sums {
