@@ -2,6 +2,8 @@
 
 /// Positions and channels that are copied at once, so that both sides stay in the cache.
 const TILE: usize = 16;
+/// Rows and columns that are exchanged within registers.
+const BLOCK: usize = 4;
 
 /// Rows of channels.
 pub(super) struct Rows {
@@ -67,27 +69,36 @@ fn transpose(
         let width = TILE.min(columns - column);
         for row in (0..rows).step_by(TILE) {
             let height = TILE.min(rows - row);
-            if width == TILE && height == TILE {
-                // Slices of a known length need no check in the loops.
-                let from = row * stride + column;
-                let tile: [&[f32]; TILE] =
-                    std::array::from_fn(|i| &source[from + i * stride..][..TILE]);
-                for i in 0..TILE {
-                    let at = (column + i) * target_stride + row;
-                    let values = tile.map(|values| values[i]);
-                    target[at..at + TILE].copy_from_slice(&values);
+            let source = &source[row * stride + column..];
+            let target = &mut target[column * target_stride + row..];
+            let [blocks, blocks_beside] = [height, width].map(|side| side / BLOCK * BLOCK);
+            for column in (0..blocks_beside).step_by(BLOCK) {
+                for row in (0..blocks).step_by(BLOCK) {
+                    let source = &source[row * stride + column..];
+                    let target = &mut target[column * target_stride + row..];
+                    transpose_block(source, stride, target, target_stride);
                 }
-                continue;
             }
-            for i in 0..width {
-                let at = (column + i) * target_stride + row;
-                let target = &mut target[at..at + height];
-                let from = row * stride + column + i;
-                let values = source[from..].iter().step_by(stride);
-                for (value, x) in target.iter_mut().zip(values) {
-                    *value = *x;
+            for column in 0..width {
+                let first = if column < blocks_beside { blocks } else { 0 };
+                for row in first..height {
+                    target[column * target_stride + row] = source[row * stride + column];
                 }
             }
         }
+    }
+}
+
+/// Copies a block of [`BLOCK`] rows and columns.
+#[inline(always)]
+fn transpose_block(source: &[f32], stride: usize, target: &mut [f32], target_stride: usize) {
+    // Rows of a known length need no check for each value.
+    let mut rows = [[0.0; BLOCK]; BLOCK];
+    for (row, values) in rows.iter_mut().enumerate() {
+        values.copy_from_slice(&source[row * stride..][..BLOCK]);
+    }
+    let [a, b, c, d] = rows;
+    for i in 0..BLOCK {
+        target[i * target_stride..][..BLOCK].copy_from_slice(&[a[i], b[i], c[i], d[i]]);
     }
 }
