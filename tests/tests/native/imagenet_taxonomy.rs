@@ -175,7 +175,7 @@ fn every_relation_and_synonym_is_wordnets() {
     let path = std::env::var_os("ESPALIER_NOUNS").unwrap_or_else(|| {
         panic!(
             "ESPALIER_NOUNS is not set: expected the path of a table of WordNet's nouns, as \
-             docs/training.md describes it"
+             docs/locked-encoders.md describes it"
         )
     });
     let nouns = Nouns::open(Path::new(&path)).unwrap();

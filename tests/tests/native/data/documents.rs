@@ -4,7 +4,7 @@ use espalier_trainer::data::formats::registry::FORMATS;
 
 #[test]
 fn the_documents_list_every_format() {
-    let text = include_str!("../../../../docs/training.md");
+    let text = include_str!("../../../../docs/data.md");
     for format in FORMATS {
         let holds = match (format.labels, format.boxes) {
             (true, true) => "labels, boxes",
@@ -14,7 +14,7 @@ fn the_documents_list_every_format() {
         let row = text
             .lines()
             .find(|line| line.starts_with(&format!("| {} |", format.name)));
-        let row = row.unwrap_or_else(|| panic!("docs/training.md has no row `{}`", format.name));
+        let row = row.unwrap_or_else(|| panic!("docs/data.md has no row `{}`", format.name));
         assert!(row.ends_with(&format!("| {holds} |")), "{row}");
     }
 }

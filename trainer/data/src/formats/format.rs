@@ -12,7 +12,7 @@ pub const MAX_NAME: usize = 1000;
 /// A format of data on disk.
 #[derive(Debug)]
 pub struct Format {
-    /// Name in messages and in `docs/training.md`.
+    /// Name in messages and in `docs/data.md`.
     pub name: &'static str,
     /// Whether its records have labels of images.
     pub labels: bool,

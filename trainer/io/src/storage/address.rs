@@ -85,7 +85,7 @@ impl Address {
                 "hold a secret, which would be written to the configuration of the run; credentials ",
                 "come from the environment (",
                 env!("CARGO_PKG_REPOSITORY"),
-                "/blob/main/docs/scale.md)",
+                "/blob/main/docs/object-storage.md)",
             )));
         }
         if place.is_empty() {
