@@ -13,7 +13,7 @@ use web_sys::File;
 
 use crate::engine::client::Client;
 use crate::engine::probe::probe;
-use crate::load::read_sizes::{self, Lists};
+use crate::load::lists::{self, Lists};
 use crate::load::{crash, manifest_of};
 use crate::messages::photo_id::PhotoId;
 use crate::messages::protocol::{BUILD, Backend, Request, Response};
@@ -58,7 +58,7 @@ impl AppController {
     pub fn new(base: String, model: String, preference: Preference) -> Self {
         let manifest_url = format!("{base}{}", manifest_of(&model));
         let folder = base.clone();
-        let lists = async move { read_sizes::read(&folder, &manifest_url).await };
+        let lists = async move { lists::read(&folder, &manifest_url).await };
         let resources = Resources {
             base,
             model,

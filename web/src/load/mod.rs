@@ -11,10 +11,10 @@ pub mod examples;
 #[cfg(target_arch = "wasm32")]
 pub mod fetch;
 #[cfg(target_arch = "wasm32")]
+pub mod lists;
+#[cfg(target_arch = "wasm32")]
 pub mod lock;
 pub mod progress;
-#[cfg(target_arch = "wasm32")]
-pub mod read_sizes;
 pub mod sizes;
 #[cfg(target_arch = "wasm32")]
 pub mod storage;

@@ -1,5 +1,5 @@
-//! Reads the download sizes before anything large is fetched, from the manifest and the list of
-//! engines (a few kilobytes).
+//! The manifest and the list of engines, a few kilobytes: how much there is to download, and whether it is
+//! stored already.
 
 use espalier_core::bundle::{Manifest, Part};
 use gloo_net::http::Request;
