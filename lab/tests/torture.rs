@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use espalier_lab::torture::{Fault, Options, Task, build, campaign};
 
-/// Runs a campaign; it must end without a violation, and most of its faults must have struck.
+/// Runs a campaign; it must end without a violation, and most of its faults must have had an effect.
 fn survives(rounds: u32, seed: u64, task: &[Task], fault: &[Fault]) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let options = Options {
@@ -22,7 +22,7 @@ fn survives(rounds: u32, seed: u64, task: &[Task], fault: &[Fault]) {
     let summary = campaign(root, &trainer, &options, |line| eprintln!("{line}")).unwrap();
     assert!(summary.violations.is_empty(), "{summary}");
     assert_eq!(summary.rounds(), rounds);
-    assert!(summary.struck() > 0, "no fault struck: {summary}");
+    assert!(summary.affected() > 0, "no fault had an effect: {summary}");
 }
 
 #[test]

@@ -46,7 +46,7 @@ pub(super) struct Ended {
     pub(super) stderr: String,
     pub(super) time: Duration,
     /// Whether it still ran when the intervention came.
-    pub(super) struck: bool,
+    pub(super) affected: bool,
     pub(super) hung: bool,
 }
 
@@ -90,7 +90,7 @@ pub(super) fn run(
     let begun = Instant::now();
     let mut child = process.spawn().context("starting trainer")?;
     let ended = wait(&mut child, begun + after)?;
-    let struck = ended.is_none() && !matches!(intervention, Intervention::None);
+    let affected = ended.is_none() && !matches!(intervention, Intervention::None);
     let (status, hung) = match ended {
         Some(status) => (status, false),
         None => {
@@ -110,7 +110,7 @@ pub(super) fn run(
         stdout: text(&out)?,
         stderr: text(&err)?,
         time: begun.elapsed(),
-        struck,
+        affected,
         hung,
     })
 }
@@ -242,14 +242,17 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_ends_before_the_blow_is_not_struck() {
+    fn a_process_that_ends_before_the_signal_is_not_affected() {
         let ended = shell(
             "echo a; echo b >&2; exit 3",
             Limits::default(),
             5_000,
             Intervention::Signal("KILL"),
         );
-        assert_eq!((ended.code(), ended.struck, ended.hung), (3, false, false));
+        assert_eq!(
+            (ended.code(), ended.affected, ended.hung),
+            (3, false, false)
+        );
         assert_eq!(
             (ended.stdout.as_str(), ended.stderr.as_str()),
             ("a\n", "b\n")
@@ -264,7 +267,7 @@ mod tests {
             50,
             Intervention::Signal("KILL"),
         );
-        assert_eq!((ended.code(), ended.struck), (-9, true));
+        assert_eq!((ended.code(), ended.affected), (-9, true));
         let twice =
             "trap 'echo t' TERM; while [ $(($(date +%s) - S)) -lt 20 ]; do sleep 0.05; done";
         let script = format!(
@@ -277,7 +280,7 @@ mod tests {
             300,
             Intervention::TermTwice(Duration::from_millis(300)),
         );
-        assert_eq!((ended.code(), ended.struck), (9, true));
+        assert_eq!((ended.code(), ended.affected), (9, true));
     }
 
     #[test]

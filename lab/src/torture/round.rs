@@ -44,8 +44,8 @@ pub struct Outcome {
     pub task: Task,
     /// The fault.
     pub fault: Fault,
-    /// Whether the command was still running when the fault struck, or failed because of it.
-    pub struck: bool,
+    /// Whether the command was still running when the fault came, or failed because of it.
+    pub affected: bool,
     /// Exit code of the first attempt, or the number of the signal below zero.
     pub code: i32,
     /// What should not have happened.
@@ -194,7 +194,7 @@ impl Campaign {
     /// Runs a task under a fault, checks what it left, and runs it again.
     pub(super) fn round(&self, task: Task, fault: Fault, chance: &mut Chance) -> Result<Outcome> {
         let reference = self.reference(task)?;
-        // A little longer than the run, so that faults strike its end too.
+        // A little longer than the run, so that faults come at its end, too.
         let after = reference.time.mul_f64(1.05 * chance.fraction());
         let size = (reference.bytes as f64 * 1.1 * chance.fraction()) as u64;
         let on_disk = fault == Fault::FullDisk && self.mounts;
@@ -246,7 +246,7 @@ impl Campaign {
         let mut outcome = Outcome {
             task,
             fault,
-            struck: first.struck || first.code() != 0,
+            affected: first.affected || first.code() != 0,
             code: first.code(),
             violations: violations_of_ending(fault, &first),
         };

@@ -22,14 +22,14 @@ pub struct Summary {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Counts {
     rounds: u32,
-    struck: u32,
+    affected: u32,
     violated: u32,
 }
 
 impl Counts {
     fn add(&mut self, outcome: &Outcome) {
         self.rounds += 1;
-        self.struck += u32::from(outcome.struck);
+        self.affected += u32::from(outcome.affected);
         self.violated += u32::from(!outcome.violations.is_empty());
     }
 }
@@ -60,10 +60,10 @@ impl Summary {
         self.faults.values().map(|counts| counts.rounds).sum()
     }
 
-    /// Returns the number of rounds in which the command did not simply end well.
+    /// Returns the number of rounds whose command still ran when the fault came, or failed because of it.
     #[must_use]
-    pub fn struck(&self) -> u32 {
-        self.faults.values().map(|counts| counts.struck).sum()
+    pub fn affected(&self) -> u32 {
+        self.faults.values().map(|counts| counts.affected).sum()
     }
 }
 
@@ -72,15 +72,15 @@ impl fmt::Display for Summary {
         let row = |f: &mut fmt::Formatter<'_>, name: &str, counts: &Counts| {
             let Counts {
                 rounds,
-                struck,
+                affected,
                 violated,
             } = counts;
-            writeln!(f, "{name:<16} {rounds:>6} {struck:>8} {violated:>10}")
+            writeln!(f, "{name:<16} {rounds:>6} {affected:>8} {violated:>10}")
         };
         writeln!(
             f,
             "{:<16} {:>6} {:>8} {:>10}",
-            "fault", "rounds", "struck", "violated"
+            "fault", "rounds", "affected", "violated"
         )?;
         for (fault, counts) in &self.faults {
             row(f, &fault.name(), counts)?;
@@ -89,7 +89,7 @@ impl fmt::Display for Summary {
         writeln!(
             f,
             "{:<16} {:>6} {:>8} {:>10}",
-            "task", "rounds", "struck", "violated"
+            "task", "rounds", "affected", "violated"
         )?;
         for (task, counts) in &self.tasks {
             row(f, &task.name(), counts)?;
@@ -100,11 +100,11 @@ impl fmt::Display for Summary {
         }
         writeln!(
             f,
-            "{} rounds with seed {}, full disk by {}; {} struck, {} violations",
+            "{} rounds with seed {}, full disk by {}; {} affected, {} violations",
             self.rounds(),
             self.seed,
             self.disk,
-            self.struck(),
+            self.affected(),
             self.violations.len()
         )
     }
@@ -117,10 +117,10 @@ mod tests {
     #[test]
     fn rounds_are_counted_by_fault_and_by_task() {
         let mut summary = Summary::new(7, "a disk");
-        let outcome = |task, fault, struck, violations: &[&str]| Outcome {
+        let outcome = |task, fault, affected, violations: &[&str]| Outcome {
             task,
             fault,
-            struck,
+            affected,
             code: 0,
             violations: violations.iter().map(|&v| v.to_owned()).collect(),
         };
@@ -132,7 +132,7 @@ mod tests {
             true,
             &["half a file", "and another"],
         ));
-        assert_eq!((summary.rounds(), summary.struck()), (3, 2));
+        assert_eq!((summary.rounds(), summary.affected()), (3, 2));
         let text = summary.to_string();
         assert!(
             text.contains("kill                  2        2          1"),
@@ -144,7 +144,7 @@ mod tests {
         );
         assert!(text.contains("VIOLATION site, kill: half a file"), "{text}");
         assert!(
-            text.ends_with("3 rounds with seed 7, full disk by a disk; 2 struck, 2 violations\n")
+            text.ends_with("3 rounds with seed 7, full disk by a disk; 2 affected, 2 violations\n")
         );
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use espalier_core::input::ResizeMode;
-use espalier_data::records::coverage::Missing;
+use espalier_data::records::coverage::Cases;
 use espalier_data::records::fault::CauseCount;
 use espalier_data::{BrokenCounts, Cause, Coverage};
 use serde::{Deserialize, Serialize};
@@ -30,11 +30,11 @@ pub struct ImageMetadata {
 impl ImageMetadata {
     /// Records that could not be read, by cause.
     #[must_use]
-    pub fn broken(&self) -> BTreeMap<String, Missing> {
+    pub fn broken(&self) -> BTreeMap<String, Cases> {
         let missing = |(cause, found): (&Cause, &CauseCount)| {
             let example = format!("{}: {}", found.example.key, found.example.detail);
             let count = found.count;
-            (cause.description().to_owned(), Missing { count, example })
+            (cause.description().to_owned(), Cases { count, example })
         };
         self.counts.by_cause.iter().map(missing).collect()
     }

@@ -47,7 +47,7 @@ pub struct Line {
 #[derive(Clone, Copy, Debug)]
 pub struct Length {
     /// Steps completed before this process began.
-    pub first: u64,
+    pub steps_before: u64,
     /// Steps of the whole run.
     pub total: u64,
     /// Images that a step encodes.
@@ -71,7 +71,7 @@ struct Writer {
     /// End of the last step, or of the pause after it.
     resumed: Instant,
     pace: Pace,
-    first: u64,
+    steps_before: u64,
     images_per_step: u64,
     total: u64,
     /// Steps between pauses.
@@ -126,13 +126,13 @@ impl Reporter {
         is_brief: bool,
     ) -> anyhow::Result<Self> {
         let Length {
-            first,
+            steps_before,
             total,
             images_per_step,
             pause_interval,
         } = length;
         let metrics = folder.join(METRICS);
-        truncate_after(&metrics, first)?;
+        truncate_after(&metrics, steps_before)?;
         let append = |path: PathBuf| {
             let file = OpenOptions::new().create(true).append(true).open(&path);
             file.with_context(|| format!("opening {}", path.display()))
@@ -147,14 +147,17 @@ impl Reporter {
             .context("progress template")?;
         let bar = ProgressBar::with_draw_target(Some(total), target)
             .with_style(style)
-            .with_position(first);
+            .with_position(steps_before);
         Ok(Self(Some(Writer {
             metrics: match to.contains(&ReportTo::Jsonl) {
                 true => Some(append(metrics)?),
                 false => None,
             },
             events: match to.contains(&ReportTo::Tensorboard) {
-                true => Some(EventFile::create(&folder.join("tensorboard"), first)?),
+                true => Some(EventFile::create(
+                    &folder.join("tensorboard"),
+                    steps_before,
+                )?),
                 false => None,
             },
             log_file: append(folder.join(LOG))?,
@@ -164,7 +167,7 @@ impl Reporter {
             started: Instant::now(),
             resumed: Instant::now(),
             pace: Pace::default(),
-            first,
+            steps_before,
             images_per_step,
             total,
             pause_interval,
@@ -239,7 +242,7 @@ impl Writer {
 
     fn step(&mut self, line: &Line, write: bool) -> anyhow::Result<()> {
         let seconds = self.started.elapsed().as_secs_f64();
-        let done = (line.step - self.first).max(1) as f64;
+        let done = (line.step - self.steps_before).max(1) as f64;
         let rate = done * self.images_per_step as f64 / seconds;
         let steps = self.total - line.step;
         let left = self.pace.left(steps, steps.div_ceil(self.pause_interval));

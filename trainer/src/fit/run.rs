@@ -42,7 +42,7 @@ impl Run {
         let mut report = if ranks.is_root() {
             let images_per_sample = if spec.needs == Needs::Boxes { 2 } else { 1 };
             let length = Length {
-                first: state.step,
+                steps_before: state.step,
                 total,
                 images_per_step: spec.batch_size as u64 * images_per_sample,
                 pause_interval: self.save_interval(total),
@@ -83,7 +83,7 @@ impl Run {
             texts,
             saved: self.resume.clone(),
             skipped: 0,
-            first: state.step,
+            steps_before: state.step,
             state,
             card,
             classifier: self.classifier()?,

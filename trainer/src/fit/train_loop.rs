@@ -41,7 +41,7 @@ pub(super) struct TrainLoop<'a> {
     /// Records skipped since the process began.
     pub(super) skipped: u64,
     /// Steps completed before the process began.
-    pub(super) first: u64,
+    pub(super) steps_before: u64,
 }
 
 impl TrainLoop<'_> {
@@ -220,7 +220,7 @@ impl TrainLoop<'_> {
             }
         }
         let seconds = started.elapsed().as_secs_f64();
-        let rate = (self.state.step - self.first) as f64 / seconds.max(1e-3);
+        let rate = (self.state.step - self.steps_before) as f64 / seconds.max(1e-3);
         let peak = memory::peak()
             .map(|bytes| format!(", peak memory {:.0} MiB", bytes as f64 / memory::MIB))
             .unwrap_or_default();

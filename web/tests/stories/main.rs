@@ -1,4 +1,4 @@
-//! The page's session, told as stories and tried in every state.
+//! Tests of the page's session: courses of a visit, and every event in every state.
 #![allow(clippy::unwrap_used)]
 
 mod every_state;

@@ -3,8 +3,8 @@
 
 mod gradients;
 mod lorentz;
+mod parts_and_atmg;
 mod radial;
-mod wholes;
 
 use burn::tensor::{DType, Device, Tensor, TensorData};
 use espalier_core::loss::{LossTerms, Relations};

@@ -1,4 +1,4 @@
-//! What every change checks on a few photos, on many.
+//! Checks on many photos what the tests of every change check on a few.
 
 use crate::page::visit::all_answers_agree;
 

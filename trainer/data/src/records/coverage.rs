@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Items that are unavailable for one reason.
+/// Items of one kind: how many there are, and one of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Missing {
+pub struct Cases {
     /// Number of items.
     pub count: u64,
     /// The first of them.
@@ -22,16 +22,16 @@ pub struct Coverage {
     /// Items that are usable.
     pub found: u64,
     /// Unusable items by cause.
-    pub missing: BTreeMap<String, Missing>,
+    pub missing: BTreeMap<String, Cases>,
     /// Irregular items that were used anyway, by kind: duplicate ids, ties, texts without a
     /// partner.
-    pub odd: BTreeMap<String, Missing>,
+    pub odd: BTreeMap<String, Cases>,
     /// Entries of folders that are no items, by the rule that leaves them out.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub skipped: BTreeMap<String, Missing>,
+    pub skipped: BTreeMap<String, Cases>,
 }
 
-impl Missing {
+impl Cases {
     /// Describes the items in a line: `cause: 3, for example a.jpg`.
     #[must_use]
     pub fn line(&self, cause: &str) -> String {
@@ -42,7 +42,7 @@ impl Missing {
     }
 }
 
-fn add(to: &mut BTreeMap<String, Missing>, cause: &str, count: u64, example: &str) {
+fn add(to: &mut BTreeMap<String, Cases>, cause: &str, count: u64, example: &str) {
     if count == 0 {
         return;
     }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use espalier_core::input::is_image;
 
-use crate::records::coverage::Missing;
+use crate::records::coverage::Cases;
 use crate::records::error::{DataError, Result};
 
 /// Rule for hidden entries.
@@ -66,7 +66,7 @@ const OTHERS: [&str; 16] = [
 const HEAD: u64 = 4096;
 
 /// Entries that are left out, by rule.
-pub type LeftOut = BTreeMap<String, Missing>;
+pub type LeftOut = BTreeMap<String, Cases>;
 
 /// The entries of a folder, sorted.
 #[derive(Debug, Default)]

@@ -160,7 +160,7 @@ pub struct Photo {
     pub point: Vec<f32>,
 }
 
-/// `n` points near the middle, normally distributed with standard deviation 0.01.
+/// Returns `n` points near the middle, normally distributed with standard deviation 0.01.
 fn starts(n: usize, seed: u64) -> Vec<[f64; 2]> {
     let mut random = Random::new(seed, Purpose::Figure, 0, 0);
     let mut normal = || {
