@@ -4,9 +4,9 @@
 //! A backend evaluates a network operation by operation. Here a linear map or convolution is
 //! computed together with its bias, its non-linearity and the residual after it, on pixels that are
 //! stored channel by channel (height, width, channels), with weights that were arranged once. The
-//! instruction set is chosen at run time by [`pulp`]: AVX-512, AVX2 with fused
-//! multiply-add, NEON,
-//! WebAssembly SIMD, or scalar code.
+//! instruction set is chosen at run time by [`pulp`]: AVX-512, AVX2 with fused multiply-add, NEON,
+//! WebAssembly SIMD, or scalar code; products of bytes have instructions of their own
+//! (`instructions.rs`).
 //!
 //! The package is separate from core, so that a page can build it for speed and all else for size.
 

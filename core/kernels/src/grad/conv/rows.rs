@@ -71,16 +71,21 @@ fn transpose(
             let height = TILE.min(rows - row);
             let source = &source[row * stride + column..];
             let target = &mut target[column * target_stride + row..];
-            let [blocks, blocks_beside] = [height, width].map(|side| side / BLOCK * BLOCK);
-            for column in (0..blocks_beside).step_by(BLOCK) {
-                for row in (0..blocks).step_by(BLOCK) {
+            let [whole_rows, whole_columns] = [height, width].map(|side| side / BLOCK * BLOCK);
+            for column in (0..whole_columns).step_by(BLOCK) {
+                for row in (0..whole_rows).step_by(BLOCK) {
                     let source = &source[row * stride + column..];
                     let target = &mut target[column * target_stride + row..];
                     transpose_block(source, stride, target, target_stride);
                 }
             }
+            // What remains beside whole blocks.
             for column in 0..width {
-                let first = if column < blocks_beside { blocks } else { 0 };
+                let first = if column < whole_columns {
+                    whole_rows
+                } else {
+                    0
+                };
                 for row in first..height {
                     target[column * target_stride + row] = source[row * stride + column];
                 }
