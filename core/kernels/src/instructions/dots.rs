@@ -24,7 +24,7 @@ pub(crate) trait Dots: Copy {
     /// Sums of the columns, in an order of registers.
     type Sums: Copy;
     /// The sums, one for each column.
-    type Columns: Copy + AsRef<[i32]> + AsMut<[i32]>;
+    type Columns: Copy + AsRef<[i32]>;
     /// Columns of a tile; a divisor of [`PANEL`](crate::panel::PANEL).
     const COLUMNS: usize;
     /// Most rows of a tile, 2, 4 or 8: its sums stay in the registers.
