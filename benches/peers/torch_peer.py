@@ -7,6 +7,7 @@
 #   "onnx>=1.19",
 #   "onnxscript>=0.5",
 #   "onnxruntime==1.32.0",
+#   "pillow>=11",
 # ]
 # ///
 """PyTorch and ONNX Runtime, measured on the work of trainer/examples/throughput.
@@ -22,8 +23,9 @@ Reads one request per line from standard input, as JSON, and answers each with o
     {"do": "folder", "folder": F, "photos": P, "threads": N}
     {"do": "export", "folder": F, "to": G}
 
-`probe` measures many small operations, `check` answers with the largest difference from the features in F. `folder` encodes all photos of the folder P. `export` writes the encoder as
-ONNX, an image and its features into G.
+`probe` measures many small operations, `check` answers with the largest difference from the features
+in F. `folder` encodes all photos of the folder P. `export` writes the encoder as ONNX, an image and
+its features into G.
 """
 
 import json

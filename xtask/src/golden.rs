@@ -238,8 +238,13 @@ fn difference(new: &Value, stored: &Value, path: &str) -> Option<String> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use super::*;
+    use std::collections::BTreeSet;
+
     use serde_json::json;
+
+    use super::*;
+    use crate::paths;
+    use crate::process::capture;
 
     #[test]
     fn the_header_of_a_script_lists_its_dependencies() {
@@ -248,6 +253,62 @@ mod tests {
         assert_eq!(dependencies(script).unwrap(), ["numpy>=2"]);
         assert!(dependencies("import numpy\n").is_err());
         assert!(dependencies("# /// script\nimport numpy\n# ///\n").is_err());
+    }
+
+    /// Returns the modules that a script, and the scripts beside it that it imports, import from
+    /// elsewhere when they start.
+    fn imported(script: &Path) -> BTreeSet<String> {
+        let mut modules = BTreeSet::new();
+        let text = std::fs::read_to_string(script).unwrap();
+        let words = text.lines().map(|line| line.split([' ', '.', ',']));
+        for name in words.filter_map(|mut words| match words.next() {
+            Some("import" | "from") => words.next(),
+            _ => None,
+        }) {
+            let beside = script.with_file_name(format!("{name}.py"));
+            if beside.is_file() {
+                modules.extend(imported(&beside));
+            } else {
+                modules.insert(name.to_owned());
+            }
+        }
+        modules
+    }
+
+    #[test]
+    fn the_header_of_every_script_lists_the_packages_that_it_imports() {
+        let Some(python) = on_path("python3") else {
+            eprintln!("skipped: python3 is not installed");
+            return;
+        };
+        let mut list = command(python);
+        list.args(["-c", "import sys; print(*sys.stdlib_module_names)"]);
+        let standard = capture(&mut list).unwrap();
+        let standard: BTreeSet<&str> = standard.split_whitespace().collect();
+        let root = paths::root().unwrap();
+        let mut checked = 0;
+        for folder in ["tests/golden", "benches/peers"] {
+            for entry in std::fs::read_dir(root.join(folder)).unwrap() {
+                let script = entry.unwrap().path();
+                let Ok(text) = std::fs::read_to_string(&script) else {
+                    continue;
+                };
+                let Ok(listed) = dependencies(&text) else {
+                    continue;
+                };
+                for module in imported(&script) {
+                    let package = if module == "PIL" { "pillow" } else { &module };
+                    let is_listed = listed.iter().any(|entry| entry.starts_with(package));
+                    assert!(
+                        standard.contains(&*module) || is_listed,
+                        "{}: {package} is not in the header",
+                        script.display()
+                    );
+                }
+                checked += 1;
+            }
+        }
+        assert!(checked >= 9, "{checked} scripts");
     }
 
     #[test]
