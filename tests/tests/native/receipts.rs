@@ -101,6 +101,20 @@ fn a_result_that_was_changed_is_told_with_what_was_changed() {
             .collect();
         assert_eq!(names, [named], "{place}");
     }
+    // An earlier program had another rung. The others are compared all the same.
+    let mut earlier = sound.clone();
+    earlier["result"].as_object_mut().unwrap().remove("said");
+    let ladder = earlier["result"]["ladder"].as_array_mut().unwrap();
+    let mut more = ladder[0].clone();
+    more["text"] = json!("a thing");
+    ladder.insert(0, more);
+    let output = verify(&folder, &earlier, &photo);
+    assert_eq!(output.status.code(), Some(1));
+    let names = told(&output)["differences"].clone();
+    let names = names.as_array().unwrap().iter().map(|row| &row["what"]);
+    assert_eq!(names.collect::<Vec<_>>(), ["rungs", "rung 1"]);
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert!(message.contains("an earlier program"), "{message}");
     // Within the tolerance it is the same.
     let mut near = sound;
     near["result"]["ladder"][1]["similarity"] = json!(similarity + 0.009);
