@@ -289,25 +289,25 @@ fn store<const N: usize, L: Lanes>(pixel: &mut [u8], sums: &[i32], scales: &[f32
         store_parts::<L>(pixel, sums, scales, bias);
         return;
     }
+    let mut from = 0;
     // A constant condition: no code for parts that are as long as the whole.
-    let parts = if L::COUNT < N {
-        pixel.len() / L::COUNT * L::COUNT
-    } else {
-        0
-    };
-    let (pixel, rest) = pixel.split_at_mut(parts);
-    store_parts::<L>(pixel, sums, scales, bias);
-    store_parts::<[f32; 1]>(rest, &sums[parts..], &scales[parts..], &bias[parts..]);
+    if L::COUNT < N {
+        from += store_parts::<L>(pixel, sums, scales, bias);
+    }
+    let (sums, scales, bias) = (&sums[from..], &scales[from..], &bias[from..]);
+    store_parts::<[f32; 1]>(&mut pixel[from..], sums, scales, bias);
 }
 
-/// Stores bytes, as many at a time as there are lanes.
+/// Stores bytes, as many at a time as there are lanes; returns how many these are.
 #[inline(always)]
-fn store_parts<L: Lanes>(pixel: &mut [u8], sums: &[i32], scales: &[f32], bias: &[f32]) {
+fn store_parts<L: Lanes>(pixel: &mut [u8], sums: &[i32], scales: &[f32], bias: &[f32]) -> usize {
+    let parts = pixel.len() / L::COUNT;
     for (part, pixel) in pixel.chunks_exact_mut(L::COUNT).enumerate() {
         let from = part * L::COUNT;
         let values = L::scaled(&sums[from..], &scales[from..], &bias[from..]);
         u8::store(values, pixel);
     }
+    parts * L::COUNT
 }
 
 #[cfg(test)]

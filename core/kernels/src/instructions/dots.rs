@@ -59,9 +59,10 @@ pub(crate) trait Dots: Copy {
         self.weights(low_high[pass], first)
     }
 
-    /// Returns the sums times 256. It is called only where there are two [`PASSES`](Self::PASSES).
+    /// Returns the sums times 256. Only two [`PASSES`](Self::PASSES) need it.
     #[inline(always)]
     fn times_256(self, sums: Self::Sums) -> Self::Sums {
+        const { assert!(Self::PASSES == 1, "two passes need this function") };
         sums
     }
 

@@ -71,25 +71,31 @@ fn transpose(
             let height = TILE.min(rows - row);
             let source = &source[row * stride + column..];
             let target = &mut target[column * target_stride + row..];
-            let [whole_rows, whole_columns] = [height, width].map(|side| side / BLOCK * BLOCK);
-            for column in (0..whole_columns).step_by(BLOCK) {
-                for row in (0..whole_rows).step_by(BLOCK) {
-                    let source = &source[row * stride + column..];
-                    let target = &mut target[column * target_stride + row..];
-                    transpose_block(source, stride, target, target_stride);
-                }
-            }
-            // What remains beside whole blocks.
-            for column in 0..width {
-                let first = if column < whole_columns {
-                    whole_rows
-                } else {
-                    0
-                };
-                for row in first..height {
-                    target[column * target_stride + row] = source[row * stride + column];
-                }
-            }
+            transpose_tile(source, stride, target, target_stride, [height, width]);
+        }
+    }
+}
+
+/// Copies a tile: whole blocks, then the rows and columns that fill none.
+fn transpose_tile(
+    source: &[f32],
+    stride: usize,
+    target: &mut [f32],
+    target_stride: usize,
+    [height, width]: [usize; 2],
+) {
+    let [rows, columns] = [height, width].map(|side| side / BLOCK * BLOCK);
+    for column in (0..columns).step_by(BLOCK) {
+        for row in (0..rows).step_by(BLOCK) {
+            let source = &source[row * stride + column..];
+            let target = &mut target[column * target_stride + row..];
+            transpose_block(source, stride, target, target_stride);
+        }
+    }
+    for column in 0..width {
+        let first = if column < columns { rows } else { 0 };
+        for row in first..height {
+            target[column * target_stride + row] = source[row * stride + column];
         }
     }
 }
