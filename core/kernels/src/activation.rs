@@ -14,27 +14,26 @@ pub enum Activation {
 }
 
 impl Activation {
-    /// Applies the function to every lane.
+    /// Applies the function to every lane of vectors.
     #[inline(always)]
-    pub(crate) fn apply<S: Simd>(self, simd: S, x: S::f32s) -> S::f32s {
-        match self {
-            Self::None => x,
-            Self::Relu => at_least_zero(simd, x),
-            Self::Relu6 => {
-                let (x, six) = (at_least_zero(simd, x), simd.splat_f32s(6.0));
-                if has_wide_vectors::<S>() {
-                    simd.min_f32s(six, x)
-                } else {
-                    simd.select_f32s(simd.greater_than_f32s(x, six), six, x)
-                }
+    pub(crate) fn apply<S: Simd, const N: usize>(self, simd: S, vectors: &mut [S::f32s; N]) {
+        if self != Self::None {
+            for x in &mut *vectors {
+                *x = at_least_zero(simd, *x);
+            }
+        }
+        if self == Self::Relu6 {
+            for x in vectors {
+                *x = at_most_six(simd, *x);
             }
         }
     }
 
     /// Applies the function to one value.
     #[inline(always)]
-    pub fn apply_one(self, x: f32) -> f32 {
-        self.apply(pulp::Scalar, x)
+    pub fn apply_one(self, mut x: f32) -> f32 {
+        self.apply(pulp::Scalar, std::array::from_mut(&mut x));
+        x
     }
 }
 
@@ -46,6 +45,17 @@ fn at_least_zero<S: Simd>(simd: S, x: S::f32s) -> S::f32s {
         simd.max_f32s(zero, x)
     } else {
         simd.select_f32s(simd.less_than_f32s(x, zero), zero, x)
+    }
+}
+
+/// Computes `min(x, 6)`.
+#[inline(always)]
+fn at_most_six<S: Simd>(simd: S, x: S::f32s) -> S::f32s {
+    let six = simd.splat_f32s(6.0);
+    if has_wide_vectors::<S>() {
+        simd.min_f32s(six, x)
+    } else {
+        simd.select_f32s(simd.greater_than_f32s(x, six), six, x)
     }
 }
 
@@ -72,7 +82,7 @@ mod tests {
         #[inline(always)]
         fn with_simd<S: Simd>(self, simd: S) {
             for x in S::as_mut_simd_f32s(self.1).0 {
-                *x = self.0.apply(simd, *x);
+                self.0.apply(simd, std::array::from_mut(x));
             }
         }
     }

@@ -266,10 +266,11 @@ impl Filter<'_> {
                     }
                 }
             }
+            self.activation.apply(simd, &mut sums);
             let pixels = self.output[tile.output..].chunks_exact_mut(channels);
             for (sum, pixel) in sums.into_iter().zip(pixels) {
                 let target = &mut pixel[from + vector * S::F32_LANES..];
-                vectors::store(simd, target, self.activation.apply(simd, sum));
+                vectors::store(simd, target, [sum]);
             }
         }
         N

@@ -71,8 +71,8 @@ impl WithSimd for ApplyGelu<'_> {
             *x = self.gelu.of(simd, *x);
         }
         if !rest.is_empty() {
-            let x = vectors::load(simd, rest);
-            vectors::store(simd, rest, self.gelu.of(simd, x));
+            let [x] = vectors::load(simd, rest);
+            vectors::store(simd, rest, [self.gelu.of(simd, x)]);
         }
     }
 }

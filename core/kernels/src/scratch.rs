@@ -35,11 +35,17 @@ kept!(f32, u8, [u8; QUAD], PanelRow, Quads<u8>);
 
 pub(crate) use kept;
 
-/// The values of an intermediate result. The thread that drops them keeps their memory for later results.
+/// Bytes of a cache line, and of the largest vectors: one that lies in two lines takes twice as long to
+/// load or store.
+const LINE: usize = 64;
+
+/// The values of an intermediate result, which begin with a cache line. The thread that drops them keeps
+/// their memory for later results.
 #[derive(Debug, Default)]
 pub struct Scratch<T: Kept> {
-    /// At least as many values as are in use.
+    /// The values in use, and others before and after them.
     values: Vec<T>,
+    start: usize,
     length: usize,
 }
 
@@ -49,6 +55,7 @@ impl<T: Kept> Scratch<T> {
         let values = T::free().with_borrow_mut(Vec::pop);
         let mut scratch = Self {
             values: values.unwrap_or_default(),
+            start: 0,
             length: 0,
         };
         scratch.resize(length);
@@ -57,10 +64,16 @@ impl<T: Kept> Scratch<T> {
 
     /// Changes the number of values; the first ones stay.
     pub fn resize(&mut self, length: usize) {
-        self.length = length;
-        if self.values.len() < length {
-            self.values.resize(length, T::default());
+        let most = LINE.div_ceil(size_of::<T>().max(1));
+        if self.values.len() < length + most {
+            self.values.resize(length + most, T::default());
         }
+        let used = self.start..self.start + self.length;
+        self.start = self.values.as_ptr().align_offset(LINE).min(most);
+        if self.start != used.start {
+            self.values.copy_within(used, self.start);
+        }
+        self.length = length;
     }
 }
 
@@ -75,13 +88,13 @@ impl<T: Kept> Deref for Scratch<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        &self.values[..self.length]
+        &self.values[self.start..][..self.length]
     }
 }
 
 impl<T: Kept> DerefMut for Scratch<T> {
     fn deref_mut(&mut self) -> &mut [T] {
-        &mut self.values[..self.length]
+        &mut self.values[self.start..][..self.length]
     }
 }
 
@@ -98,7 +111,11 @@ mod tests {
         drop(first);
         let mut again = Scratch::<f32>::new(2);
         assert_eq!(again[..], [1.0; 2]);
-        again.resize(4);
-        assert_eq!(again[..], [1.0, 1.0, 1.0, 0.0]);
+        for length in [4, 1 << 16] {
+            again.resize(length);
+            assert_eq!(again.len(), length);
+            assert_eq!(again[..2], [1.0; 2]);
+            assert_eq!(again.as_ptr().align_offset(LINE), 0);
+        }
     }
 }

@@ -2,20 +2,29 @@
 
 use pulp::Simd;
 
-/// Loads a vector; lanes beyond the end of the values are zero.
+/// Loads vectors; lanes beyond the end of the values are zero.
 #[inline(always)]
-pub fn load<S: Simd>(simd: S, values: &[f32]) -> S::f32s {
-    match S::as_simd_f32s(values) {
-        ([vector, ..], _) => *vector,
-        (_, part) => simd.partial_load_f32s(part),
+pub fn load<S: Simd, const N: usize>(simd: S, values: &[f32]) -> [S::f32s; N] {
+    // Most vectors are whole.
+    if let Some(vectors) = S::as_simd_f32s(values).0.first_chunk() {
+        return *vectors;
     }
+    let mut vectors = [simd.splat_f32s(0.0); N];
+    for (vector, values) in vectors.iter_mut().zip(values.chunks(S::F32_LANES)) {
+        *vector = simd.partial_load_f32s(values);
+    }
+    vectors
 }
 
-/// Stores the lanes of a vector that fit into the target.
+/// Stores the lanes of vectors that fit into the target.
 #[inline(always)]
-pub fn store<S: Simd>(simd: S, target: &mut [f32], vector: S::f32s) {
-    match S::as_mut_simd_f32s(target) {
-        ([target, ..], _) => *target = vector,
-        (_, part) => simd.partial_store_f32s(part, vector),
+pub fn store<S: Simd, const N: usize>(simd: S, target: &mut [f32], vectors: [S::f32s; N]) {
+    // Most vectors are whole.
+    if let Some(target) = S::as_mut_simd_f32s(target).0.first_chunk_mut() {
+        *target = vectors;
+        return;
+    }
+    for (vector, target) in vectors.into_iter().zip(target.chunks_mut(S::F32_LANES)) {
+        simd.partial_store_f32s(target, vector);
     }
 }

@@ -45,8 +45,8 @@ impl WithSimd for Backward<'_> {
             *grad = slope(simd, *x, *grad);
         }
         if !last.is_empty() {
-            let (x, grad) = (vectors::load(simd, last_x), vectors::load(simd, last));
-            vectors::store(simd, last, slope(simd, x, grad));
+            let [[x], [grad]] = [last_x, last].map(|values| vectors::load(simd, values));
+            vectors::store(simd, last, [slope(simd, x, grad)]);
         }
     }
 }

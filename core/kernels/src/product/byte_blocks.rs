@@ -144,98 +144,92 @@ impl<I: Input, T: Target<Value: Output>> Blocks<'_, I, T> {
                 *sums = dots.add(*sums, dots.same(row[index]), weights);
             }
         }
-        for (index, sums) in dots.finish_all(&sums).iter().enumerate() {
-            let row = tile.row + index;
-            self.store::<D>(block.first + row, block.scales[row], sums.as_ref(), tile);
-        }
+        self.store::<D, R>(block, tile, &dots.finish_all(&sums));
     }
 
-    /// Stores a row of a tile.
+    /// Stores the rows of a tile.
     #[inline(always)]
-    fn store<D: Dots>(&mut self, row: usize, of_row: RowScale, sums: &[i32], tile: &Tile<'_>) {
+    fn store<D: Dots, const R: usize>(
+        &mut self,
+        block: &RowBlock<'_>,
+        tile: &Tile<'_>,
+        sums: &[D::Columns; R],
+    ) {
         let Product {
             weights,
             skip,
             activation,
             ..
         } = self.product;
+        let constants = &weights.constants[tile.panel];
+        let Constants {
+            scales,
+            totals,
+            bias,
+        } = constants;
         let columns = Columns {
-            sums,
-            of_row,
-            constants: &weights.constants[tile.panel],
-            first: tile.first,
+            constants: [scales, totals, bias].map(|row| &row.0[tile.first..][..D::COLUMNS]),
             activation,
         };
-        let skip = skip.map(|skip| &skip[row * weights.outputs + self.column + tile.from..]);
-        let target = &mut self.target.row(row)[tile.from..];
-        match D::COLUMNS {
-            PANEL => columns.store::<PANEL, [f32; 16], _>(target, skip),
-            16 => columns.store::<16, [f32; 16], _>(target, skip),
-            _ => columns.store::<8, Eight, _>(target, skip),
+        let rows = block.first + tile.row..;
+        let of_rows = &block.scales[tile.row..][..R];
+        for ((row, sums), of_row) in rows.zip(sums).zip(of_rows) {
+            let sums = sums.as_ref();
+            let skip = skip.map(|skip| &skip[row * weights.outputs + self.column + tile.from..]);
+            let target = &mut self.target.row(row)[tile.from..];
+            match D::COLUMNS {
+                PANEL => columns.store::<PANEL, [f32; 16], _>(*of_row, sums, skip, target),
+                16 => columns.store::<16, [f32; 16], _>(*of_row, sums, skip, target),
+                _ => columns.store::<8, Eight, _>(*of_row, sums, skip, target),
+            }
         }
     }
 }
 
-/// Sums and constants that some outputs of a row are computed from.
+/// What the outputs of some columns have in common.
 struct Columns<'a> {
-    sums: &'a [i32],
-    of_row: RowScale,
-    constants: &'a Constants,
-    /// First column in the panel.
-    first: usize,
+    /// Scales, totals and bias.
+    constants: [&'a [f32]; 3],
     activation: Activation,
 }
 
 impl Columns<'_> {
-    /// Stores at most `N` outputs.
+    /// Stores at most `N` outputs of a row.
     #[inline(always)]
-    fn store<const N: usize, L: Lanes, O: Output>(&self, target: &mut [O], skip: Option<&[f32]>) {
-        // A known length needs no loop.
+    fn store<const N: usize, L: Lanes, O: Output>(
+        &self,
+        of_row: RowScale,
+        sums: &[i32],
+        skip: Option<&[f32]>,
+        target: &mut [O],
+    ) {
         if let Some(target) = target.first_chunk_mut::<N>() {
-            self.store_parts::<L, O>(target, 0, skip);
+            self.store_parts::<L, O>(0, of_row, sums, skip, target);
             return;
         }
         let mut from = 0;
         // Constant conditions: no code for parts that are as long as the whole.
         if L::COUNT < N {
-            from += self.store_parts::<L, O>(&mut target[from..], from, skip);
+            from += self.store_parts::<L, O>(from, of_row, sums, skip, target);
         }
         if L::COUNT > 8 {
-            from += self.store_parts::<Eight, O>(&mut target[from..], from, skip);
+            from += self.store_parts::<Eight, O>(from, of_row, sums, skip, target);
         }
-        self.store_parts::<[f32; 1], O>(&mut target[from..], from, skip);
+        self.store_parts::<[f32; 1], O>(from, of_row, sums, skip, target);
     }
 
     /// Stores outputs from a column on, as many at a time as there are lanes; returns how many these are.
     #[inline(always)]
     fn store_parts<L: Lanes, O: Output>(
         &self,
-        target: &mut [O],
-        from: usize,
+        first: usize,
+        RowScale { scale, zero }: RowScale,
+        sums: &[i32],
         skip: Option<&[f32]>,
+        target: &mut [O],
     ) -> usize {
+        let target = &mut target[first..];
         let parts = target.len() / L::COUNT;
-        for (part, target) in target.chunks_exact_mut(L::COUNT).enumerate() {
-            let from = from + part * L::COUNT;
-            let mut values = self.values::<L, O>(from);
-            if let Some(skip) = skip {
-                values = values.plus(&skip[from..]);
-            }
-            O::store(values, target);
-        }
-        parts * L::COUNT
-    }
-
-    /// Returns outputs before the skip is added.
-    #[inline(always)]
-    fn values<L: Lanes, O: Output>(&self, from: usize) -> L {
-        let Constants {
-            scales,
-            totals,
-            bias,
-        } = self.constants;
-        let rows = [scales, totals, bias].map(|row| &row.0[self.first + from..]);
-        let RowScale { scale, zero } = self.of_row;
         let limits = match self.activation {
             _ if O::IS_RECTIFIED => None,
             Activation::None => None,
@@ -243,7 +237,16 @@ impl Columns<'_> {
             Activation::Relu6 => Some([0.0, 6.0]),
         };
         let zero = f32::from(zero) * scale;
-        L::of_sums(&self.sums[from..], [scale, zero], rows, limits)
+        for (part, target) in target.chunks_exact_mut(L::COUNT).enumerate() {
+            let from = first + part * L::COUNT;
+            let constants = self.constants.map(|values| &values[from..]);
+            let mut values = L::of_sums(&sums[from..], [scale, zero], constants, limits);
+            if let Some(skip) = skip {
+                values = values.plus(&skip[from..]);
+            }
+            O::store(values, target);
+        }
+        parts * L::COUNT
     }
 }
 

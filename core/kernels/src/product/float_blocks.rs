@@ -6,9 +6,9 @@ use pulp::{Arch, Simd, WithSimd};
 
 use super::float_weights::{DEPTH, FloatWeights};
 use super::target::{Product, ROW_BLOCK, Target};
-use crate::activation::Activation;
 use crate::panel::{PANEL, PanelRow};
 use crate::prefetch::prefetch;
+use crate::scratch::Scratch;
 use crate::vectors;
 
 /// Most rows of a tile of two vectors. More sums do not fit into the registers of AVX2 and
@@ -17,6 +17,14 @@ pub(super) const ROWS: usize = 6;
 /// Most rows of a tile of one vector of AVX2 or AVX-512: more rows need more pointers than there are
 /// registers.
 const ROWS_OF_ONE: usize = 8;
+/// Most rows of a tile of two vectors of AVX-512, which has twice the registers, if the inputs are
+/// copied.
+const ROWS_OF_COPIES: usize = 12;
+/// Columns from which on copying the inputs takes little of the time.
+const COPIED: usize = 8 * PANEL;
+/// Inputs that are multiplied between two requests for weights.
+const BETWEEN: usize = 8;
+
 /// Computes a target that begins with the product's first row; its first column begins a panel.
 pub(super) fn compute(
     product: Product<'_, FloatWeights, f32>,
@@ -49,10 +57,17 @@ impl<T: Target<Value = f32>> WithSimd for Blocks<'_, T> {
         }
         let width = self.target.row(0).len();
         let mut unpacked = weights.buffer();
+        let is_copied = S::F32_LANES == 16 && width >= COPIED;
+        let copied = if is_copied { rows.min(ROW_BLOCK) } else { 0 };
+        let mut copies = Scratch::new(copied * DEPTH);
         for first in (0..rows).step_by(ROW_BLOCK) {
             let rows = first..rows.min(first + ROW_BLOCK);
             for first in (0..weights.inputs).step_by(DEPTH) {
                 let depth = first..weights.inputs.min(first + DEPTH);
+                let copies = copies.as_chunks_mut().0;
+                if is_copied {
+                    self.product.copy(rows.clone(), depth.clone(), copies);
+                }
                 for from in (0..width).step_by(PANEL) {
                     let index = (self.column + from) / PANEL;
                     let panel = weights.part(index, depth.clone(), &mut unpacked);
@@ -68,7 +83,10 @@ impl<T: Target<Value = f32>> WithSimd for Blocks<'_, T> {
                             rows: rows.clone(),
                             depth: depth.clone(),
                         };
-                        if vector + 1 < used {
+                        if vector + 1 < used && is_copied {
+                            let bias = [bias[vector], bias[vector + 1]];
+                            self.strip_of_copies(simd, strip, copies, bias);
+                        } else if vector + 1 < used {
                             self.strip(simd, strip, [bias[vector], bias[vector + 1]]);
                         } else {
                             self.strip(simd, strip, [bias[vector]]);
@@ -94,7 +112,110 @@ struct Strip<'a> {
     depth: Range<usize>,
 }
 
+impl Product<'_, FloatWeights, f32> {
+    /// Copies some inputs of some rows. The copies have a constant distance, so that a tile needs one
+    /// pointer for all of its rows.
+    fn copy(&self, rows: Range<usize>, depth: Range<usize>, copies: &mut [[f32; DEPTH]]) {
+        let inputs = self.weights.inputs;
+        let rows = self.input[rows.start * inputs..].chunks_exact(inputs);
+        for (row, copy) in rows.zip(copies) {
+            copy[..depth.len()].copy_from_slice(&row[depth.clone()]);
+        }
+    }
+}
+
 impl<T: Target<Value = f32>> Blocks<'_, T> {
+    /// Adds the products of a strip of two vectors with copied inputs, tile by tile.
+    #[inline(always)]
+    fn strip_of_copies<S: Simd>(
+        &mut self,
+        simd: S,
+        mut strip: Strip,
+        copies: &[[f32; DEPTH]],
+        bias: [S::f32s; 2],
+    ) {
+        let mut next = strip.next;
+        let each = next
+            .len()
+            .div_ceil(strip.rows.len().div_ceil(ROWS_OF_COPIES));
+        let mut row = strip.rows.start;
+        while row < strip.rows.end {
+            let left = strip.rows.end - row;
+            // Tiles of similar sizes.
+            let count = left.div_ceil(left.div_ceil(ROWS_OF_COPIES));
+            let copies = &copies[row - strip.rows.start..];
+            (strip.next, next) = next.split_at(each.min(next.len()));
+            match count {
+                1 => self.tile_of_copies::<S, 1, 0>(simd, row, &strip, copies, bias),
+                2 => self.tile_of_copies::<S, 1, 1>(simd, row, &strip, copies, bias),
+                3 => self.tile_of_copies::<S, 2, 1>(simd, row, &strip, copies, bias),
+                4 => self.tile_of_copies::<S, 2, 2>(simd, row, &strip, copies, bias),
+                5 => self.tile_of_copies::<S, 3, 2>(simd, row, &strip, copies, bias),
+                6 => self.tile_of_copies::<S, 3, 3>(simd, row, &strip, copies, bias),
+                7 => self.tile_of_copies::<S, 4, 3>(simd, row, &strip, copies, bias),
+                8 => self.tile_of_copies::<S, 4, 4>(simd, row, &strip, copies, bias),
+                9 => self.tile_of_copies::<S, 5, 4>(simd, row, &strip, copies, bias),
+                10 => self.tile_of_copies::<S, 5, 5>(simd, row, &strip, copies, bias),
+                11 => self.tile_of_copies::<S, 6, 5>(simd, row, &strip, copies, bias),
+                _ => self.tile_of_copies::<S, 6, 6>(simd, row, &strip, copies, bias),
+            }
+            row += count;
+        }
+    }
+
+    /// Does what [`tile`](Self::tile) does for `A + B` rows. The compiler keeps the sums in registers if
+    /// it unrolls the loops over them, which it does up to a length: so there are two.
+    #[inline(always)]
+    fn tile_of_copies<S: Simd, const A: usize, const B: usize>(
+        &mut self,
+        simd: S,
+        first: usize,
+        strip: &Strip,
+        copies: &[[f32; DEPTH]],
+        bias: [S::f32s; 2],
+    ) {
+        let (copies, other_copies) = copies[..A + B].split_at(A);
+        let mut sums = self.first_sums::<S, A, 2>(simd, first, strip, bias);
+        let mut other_sums = self.first_sums::<S, B, 2>(simd, first + A, strip, bias);
+        let panel = &strip.panel[..strip.panel.len().min(DEPTH)];
+        let each = strip.next.len().div_ceil(panel.len().div_ceil(BETWEEN));
+        let mut next = strip.next.iter();
+        for from in (0..panel.len()).step_by(BETWEEN) {
+            next.by_ref().take(each).for_each(|row| prefetch(&row.0));
+            for input in from..panel.len().min(from + BETWEEN) {
+                let weights = S::as_simd_f32s(&panel[input].0).0;
+                let weights = &weights[strip.vector..strip.vector + 2];
+                for (copy, sums) in copies.iter().zip(&mut sums) {
+                    add(simd, copy[input], weights, sums);
+                }
+                for (copy, sums) in other_copies.iter().zip(&mut other_sums) {
+                    add(simd, copy[input], weights, sums);
+                }
+            }
+        }
+        self.store(simd, first, strip, sums);
+        self.store(simd, first + A, strip, other_sums);
+    }
+
+    /// Returns the bias, or what the parts of the depth before this one gave.
+    #[inline(always)]
+    fn first_sums<S: Simd, const R: usize, const N: usize>(
+        &mut self,
+        simd: S,
+        first: usize,
+        strip: &Strip,
+        bias: [S::f32s; N],
+    ) -> [[S::f32s; N]; R] {
+        let mut sums = [bias; R];
+        if strip.depth.start > 0 {
+            for (index, sums) in sums.iter_mut().enumerate() {
+                let row = self.target.row(first + index);
+                *sums = vectors::load::<S, N>(simd, &row[strip.from..]);
+            }
+        }
+        sums
+    }
+
     /// Adds the products of a strip, tile by tile.
     #[inline(always)]
     fn strip<S: Simd, const N: usize>(&mut self, simd: S, strip: Strip, bias: [S::f32s; N]) {
@@ -138,16 +259,7 @@ impl<T: Target<Value = f32>> Blocks<'_, T> {
         bias: [S::f32s; N],
     ) {
         let inputs = self.product.weights.inputs;
-        let mut sums = [bias; R];
-        if strip.depth.start > 0 {
-            for (index, sums) in sums.iter_mut().enumerate() {
-                let row = &self.target.row(first + index)[strip.from..];
-                for (part, sum) in sums.iter_mut().enumerate() {
-                    let values = row.get(part * S::F32_LANES..).unwrap_or_default();
-                    *sum = vectors::load(simd, values);
-                }
-            }
-        }
+        let mut sums = self.first_sums::<S, R, N>(simd, first, strip, bias);
         let panel = strip.panel;
         // Slices of a known length need no check in the loop.
         let rows: [&[f32]; R] = std::array::from_fn(|row| {
@@ -157,25 +269,20 @@ impl<T: Target<Value = f32>> Blocks<'_, T> {
         for (input, weights) in panel.iter().enumerate() {
             let weights = &S::as_simd_f32s(&weights.0).0[strip.vector..strip.vector + N];
             for (row, sums) in rows.iter().zip(&mut sums) {
-                let x = simd.splat_f32s(row[input]);
-                for (sum, weight) in sums.iter_mut().zip(weights) {
-                    *sum = simd.mul_add_e_f32s(x, *weight, *sum);
-                }
+                add(simd, row[input], weights, sums);
             }
         }
-        for (index, sums) in sums.into_iter().enumerate() {
-            self.store(simd, first + index, strip, sums);
-        }
+        self.store(simd, first, strip, sums);
     }
 
-    /// Writes the vectors of a row; those of the last part of the depth are completed first.
+    /// Writes the rows of a tile; those of the last part of the depth are completed first.
     #[inline(always)]
-    fn store<S: Simd, const N: usize>(
+    fn store<S: Simd, const R: usize, const N: usize>(
         &mut self,
         simd: S,
-        row: usize,
+        first: usize,
         strip: &Strip,
-        sums: [S::f32s; N],
+        mut sums: [[S::f32s; N]; R],
     ) {
         let Product {
             weights,
@@ -183,24 +290,31 @@ impl<T: Target<Value = f32>> Blocks<'_, T> {
             activation,
             ..
         } = self.product;
-        let is_last = strip.depth.end == weights.inputs;
-        let skip = skip.filter(|_| is_last).map(|skip| {
-            let from = row * weights.outputs + self.column + strip.from;
-            &skip[from..(row + 1) * weights.outputs]
-        });
-        let activation = if is_last {
-            activation
-        } else {
-            Activation::None
-        };
-        let target = &mut self.target.row(row)[strip.from..];
-        for (part, sum) in sums.into_iter().enumerate() {
-            let from = part * S::F32_LANES;
-            let mut value = activation.apply(simd, sum);
-            if let Some(skip) = skip {
-                value = simd.add_f32s(value, vectors::load(simd, &skip[from..]));
+        if strip.depth.end == weights.inputs {
+            for sums in &mut sums {
+                activation.apply(simd, sums);
             }
-            vectors::store(simd, &mut target[from..], value);
+            if let Some(skip) = skip {
+                for (row, sums) in (first..).zip(&mut sums) {
+                    let from = row * weights.outputs + self.column + strip.from;
+                    let skip = &skip[from..(row + 1) * weights.outputs];
+                    for (sum, skip) in sums.iter_mut().zip(vectors::load::<S, N>(simd, skip)) {
+                        *sum = simd.add_f32s(*sum, skip);
+                    }
+                }
+            }
         }
+        for (row, sums) in (first..).zip(sums) {
+            vectors::store::<S, N>(simd, &mut self.target.row(row)[strip.from..], sums);
+        }
+    }
+}
+
+/// Adds the products of an input with weights.
+#[inline(always)]
+fn add<S: Simd, const N: usize>(simd: S, x: f32, weights: &[S::f32s], sums: &mut [S::f32s; N]) {
+    let x = simd.splat_f32s(x);
+    for (sum, weight) in sums.iter_mut().zip(weights) {
+        *sum = simd.mul_add_e_f32s(x, *weight, *sum);
     }
 }
