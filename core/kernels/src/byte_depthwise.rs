@@ -18,7 +18,6 @@ use crate::sides::{ImageRows, Window};
 #[derive(Clone, Debug)]
 pub struct ByteDepthwise {
     window: Window,
-    channels: usize,
     /// `[panels, rows of the output, quads of rows, columns of the kernel]`
     low: Vec<Quads<i8>>,
     /// The upper bytes of weights of 16 bits, in the same order: `weight = 256 high + low`. Empty for
@@ -85,7 +84,6 @@ impl ByteDepthwise {
         let bias: Vec<f32> = bias.iter().map(|bias| bias / STEP).collect();
         Self {
             window,
-            channels,
             are_narrow: are_narrow(&low) && are_narrow(&high),
             low,
             high,
@@ -100,7 +98,8 @@ impl ByteDepthwise {
     }
 
     /// Computes rows of the output, from `first` on, in one thread. The input must have the
-    /// [`input_rows`](Window::input_rows); rows that it lacks count as zeros.
+    /// [`input_rows`](Window::input_rows), where rows that it lacks count as zeros, and the channels of
+    /// the output.
     ///
     /// # Shapes
     /// `output [rows, ceil(width / stride), channels]`
@@ -118,7 +117,7 @@ impl ByteDepthwise {
         first: usize,
         output: &mut [u8],
     ) {
-        let line = input.sides.after(self.window.stride).width * self.channels;
+        let line = input.sides.after(self.window.stride).width * input.channels;
         if line > 0 {
             instructions.run(Filter {
                 layer: self,
@@ -150,6 +149,10 @@ struct Filter<'a> {
 /// Neighbouring pixels of the output, whose sums are computed together.
 struct Tile<'a> {
     interleaved: &'a Interleaved,
+    /// Number of channels of the input.
+    channels: usize,
+    /// First of these channels.
+    from: usize,
     panel: usize,
     /// Row of the output, of those that are computed together.
     row: usize,
@@ -166,18 +169,20 @@ impl Work for Filter<'_> {
 
     #[inline(always)]
     fn run<D: Dots>(self, dots: D) {
-        let (window, channels) = (self.layer.window, self.layer.channels);
+        let (window, channels) = (self.layer.window, self.input.channels);
         let mut interleaved = Interleaved::new(window, self.input.sides, channels);
         let (rows, together) = (self.output.len() / self.line, rows_together(window));
         for row in (0..rows).step_by(together) {
-            for panel in 0..self.layer.bias.len() {
-                interleaved.fill(dots, self.input, self.first + row, panel * PANEL);
+            for from in (0..channels).step_by(PANEL) {
+                interleaved.fill(dots, self.input, self.first + row, from);
                 for next in 0..together.min(rows - row) {
                     let line = &mut self.output[(row + next) * self.line..][..self.line];
                     for first in (0..PANEL).step_by(D::COLUMNS) {
                         let tile = Tile {
                             interleaved: &interleaved,
-                            panel,
+                            channels,
+                            from: from + first,
+                            panel: (self.input.before + from) / PANEL,
                             row: next,
                             x: 0,
                             first,
@@ -194,16 +199,15 @@ impl ByteDepthwise {
     /// Computes some channels of a row of the output.
     #[inline(always)]
     fn filter<D: Dots>(&self, dots: D, mut tile: Tile<'_>, line: &mut [u8]) {
-        let width = line.len() / self.channels;
-        let from = tile.panel * PANEL + tile.first;
-        if from >= self.channels {
+        let width = line.len() / tile.channels;
+        if tile.from >= tile.channels {
             return;
         }
         while tile.x < width {
             let left = width - tile.x;
             // Tiles of similar sizes.
             let count = left.div_ceil(left.div_ceil(D::ROWS));
-            let line = &mut line[tile.x * self.channels..][..count * self.channels];
+            let line = &mut line[tile.x * tile.channels..][..count * tile.channels];
             match count {
                 1 => self.tile::<D, 1>(dots, &tile, line),
                 2 => self.tile::<D, 2>(dots, &tile, line),
@@ -225,9 +229,8 @@ impl ByteDepthwise {
         let sums = self.sums::<D, N>(dots, tile);
         let scales = &self.scales[tile.panel].0[tile.first..][..D::COLUMNS];
         let bias = &self.bias[tile.panel].0[tile.first..][..D::COLUMNS];
-        let from = tile.panel * PANEL + tile.first;
-        for (sums, pixel) in sums.iter().zip(pixels.chunks_exact_mut(self.channels)) {
-            let (pixel, sums) = (&mut pixel[from..], sums.as_ref());
+        for (sums, pixel) in sums.iter().zip(pixels.chunks_exact_mut(tile.channels)) {
+            let (pixel, sums) = (&mut pixel[tile.from..], sums.as_ref());
             match D::COLUMNS {
                 PANEL => store::<PANEL, [f32; 16]>(pixel, sums, scales, bias),
                 16 => store::<16, [f32; 16]>(pixel, sums, scales, bias),
@@ -381,6 +384,8 @@ mod tests {
                     let rows = layer.window.input_rows(sides, first..after.height);
                     let input = ImageRows {
                         values: &input[rows.start * width * channels..],
+                        before: 0,
+                        channels,
                         above: rows.start,
                         sides,
                     };
@@ -408,6 +413,8 @@ mod tests {
             );
             let input = ImageRows {
                 values,
+                before: 0,
+                channels,
                 above: 0,
                 sides,
             };

@@ -76,6 +76,8 @@ impl Depthwise {
         let products = out.pixels() * channels * kernel * kernel;
         let input = ImageRows {
             values: input,
+            before: 0,
+            channels,
             above: 0,
             sides,
         };
@@ -91,7 +93,7 @@ impl Depthwise {
     }
 
     /// Computes rows of the output, from `first` on, in one thread. The input has at least the
-    /// [`input_rows`](Window::input_rows).
+    /// [`input_rows`](Window::input_rows), and the channels of the output.
     ///
     /// # Shapes
     /// `output [rows, ceil(width / stride), channels]`
@@ -107,7 +109,7 @@ impl Depthwise {
     ) {
         let Window { kernel, stride } = self.window;
         let after = input.sides.after(stride);
-        if after.width * self.channels == 0 {
+        if after.width * input.channels == 0 {
             return;
         }
         let columns = (after.width - 1) * stride + kernel;
@@ -163,9 +165,9 @@ impl Filter<'_> {
     #[inline(always)]
     fn filter<S: Simd, const K: usize, const STRIDE: usize>(mut self, simd: S) {
         let Window { kernel, stride } = self.layer.window;
-        let length = self.input.sides.after(stride).width * self.layer.channels;
+        let length = self.input.sides.after(stride).width * self.input.channels;
         let rows = self.output.len() / length;
-        for panel in 0..self.layer.bias.len() {
+        for panel in 0..self.input.channels.div_ceil(PANEL) {
             let mut next = 0;
             for row in 0..rows {
                 let top = (self.first + row) * stride;
@@ -183,10 +185,12 @@ impl Filter<'_> {
     fn copy(&mut self, row: usize, panel: usize) {
         let ImageRows {
             values,
+            channels,
             above,
             sides: Sides { height, width },
+            ..
         } = self.input;
-        let (Window { kernel, stride }, channels) = (self.layer.window, self.layer.channels);
+        let Window { kernel, stride } = self.layer.window;
         let top = same_padding(height, kernel, stride).0;
         let left = same_padding(width, kernel, stride).0;
         let from = panel * PANEL;
@@ -224,7 +228,7 @@ impl Filter<'_> {
                 panel,
                 top,
                 x,
-                output: output + x * self.layer.channels,
+                output: output + x * self.input.channels,
             };
             // The sums of more neighbours do not fit into the registers of small vectors.
             x += match width - x {
@@ -247,11 +251,12 @@ impl Filter<'_> {
             0 => (self.layer.window.kernel, self.layer.window.stride),
             _ => (K, STRIDE),
         };
-        let channels = self.layer.channels;
+        let channels = self.input.channels;
         let from = tile.panel * PANEL;
         let used = (channels - from).min(PANEL).div_ceil(S::F32_LANES);
-        let weights = &self.layer.weight[tile.panel * kernel * kernel..][..kernel * kernel];
-        let bias = S::as_simd_f32s(&self.layer.bias[tile.panel].0).0;
+        let panel = self.input.before / PANEL + tile.panel;
+        let weights = &self.layer.weight[panel * kernel * kernel..][..kernel * kernel];
+        let bias = S::as_simd_f32s(&self.layer.bias[panel].0).0;
         for (vector, bias) in bias.iter().enumerate().take(used) {
             let mut sums = [*bias; N];
             for row in 0..kernel {
@@ -279,6 +284,7 @@ impl Filter<'_> {
 
 /// Neighbouring pixels of the output.
 struct Tile {
+    /// Index of the panel, of those of the input.
     panel: usize,
     /// First row under the window, counted from the first row of the padding.
     top: usize,

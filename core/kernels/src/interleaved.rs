@@ -15,7 +15,6 @@ pub(crate) struct Interleaved {
     /// Number of columns, with those of the padding.
     columns: usize,
     window: Window,
-    channels: usize,
     /// A row of zeros.
     outside: Scratch<u8>,
 }
@@ -38,7 +37,6 @@ impl Interleaved {
             quads,
             columns,
             window,
-            channels,
             outside,
         }
     }
@@ -61,10 +59,12 @@ impl Interleaved {
     ) {
         let ImageRows {
             values,
+            channels,
             above,
             sides: Sides { height, width },
+            ..
         } = image;
-        let (Window { kernel, stride }, channels) = (self.window, self.channels);
+        let Window { kernel, stride } = self.window;
         let top = same_padding(height, kernel, stride).0;
         let left = same_padding(width, kernel, stride).0;
         let lines = self.quads.chunks_exact_mut(self.columns);

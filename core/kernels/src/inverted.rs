@@ -6,17 +6,18 @@ use crate::activation::Activation;
 use crate::byte_depthwise::ByteDepthwise;
 use crate::bytes::{Output, STEP};
 use crate::depthwise::Depthwise;
+use crate::panel::PANEL;
 use crate::patches::Patches;
 use crate::product::{ByteWeights, PackedWeights};
 use crate::scratch::{Kept, Scratch};
 use crate::sides::{ImageRows, Sides, Window};
-use crate::threads::{for_pieces, threads};
+use crate::threads::{for_columns, for_pieces, threads};
 
 /// Bytes of expanded values that are computed before they are filtered: they stay in the cache of
 /// a core, and the whole expanded image, often the largest of the network, is never stored.
 const STRIP: usize = 1 << 18;
 
-/// Number of expanded values up to which several threads compute one layer after the other.
+/// Number of expanded values up to which several threads compute channels, not rows.
 const SMALL: usize = 1 << 16;
 
 /// A block of MobileNetV2 and EfficientNet, with folded norms and ReLU6.
@@ -87,10 +88,17 @@ trait Block: Sync {
     /// Computes rows of the expanded image from `first` on.
     fn expand(&self, input: &[f32], sides: Sides, first: usize, output: &mut [Self::Value]);
 
+    /// Returns whether each pixel is widened by itself, so that channels of the expanded image can be
+    /// computed without the others.
+    fn has_channels(&self) -> bool;
+
+    /// Computes channels of the expanded image; the first one begins a panel.
+    fn expand_channels(&self, input: &[f32], channels: Range<usize>, output: &mut [Self::Value]);
+
     /// Returns the input if it is filtered as it is.
     fn unexpanded<'a>(&self, input: &'a [f32]) -> Option<&'a [Self::Value]>;
 
-    /// Computes rows of the filtered image from `first` on.
+    /// Computes rows of the filtered image from `first` on, with the channels of the input.
     fn filter(&self, input: ImageRows<'_, Self::Value>, first: usize, output: &mut [Self::Value]);
 
     /// Computes pixels of the output.
@@ -136,6 +144,16 @@ impl Block for FloatLayers {
         }
     }
 
+    fn has_channels(&self) -> bool {
+        matches!(self.expand, Expansion::Pixels(_))
+    }
+
+    fn expand_channels(&self, input: &[f32], channels: Range<usize>, output: &mut [f32]) {
+        if let Expansion::Pixels(layer) = &self.expand {
+            layer.apply_columns(input, channels, Activation::Relu6, output);
+        }
+    }
+
     fn unexpanded<'a>(&self, input: &'a [f32]) -> Option<&'a [f32]> {
         matches!(self.expand, Expansion::None).then_some(input)
     }
@@ -172,6 +190,15 @@ impl Block for ByteLayers {
     fn expand(&self, input: &[f32], sides: Sides, first: usize, output: &mut [u8]) {
         let input = &input[first * sides.width * self.expand.inputs()..];
         self.expand.apply(input, None, Activation::Relu6, output);
+    }
+
+    fn has_channels(&self) -> bool {
+        true
+    }
+
+    fn expand_channels(&self, input: &[f32], channels: Range<usize>, output: &mut [u8]) {
+        self.expand
+            .apply_columns(input, channels, Activation::Relu6, output);
     }
 
     fn unexpanded<'a>(&self, _: &'a [f32]) -> Option<&'a [u8]> {
@@ -255,8 +282,9 @@ impl<'a, B: Block> Image<'a, B> {
         let [inner, outputs] = self.block.channels();
         // Two threads with neighbouring strips both expand the rows in between. In a small image
         // these are too many.
-        if threads() > 1 && self.expanded.pixels() * inner <= SMALL {
-            return (self.by_layers(), self.after);
+        let is_small = self.expanded.pixels() * inner <= SMALL;
+        if threads() > 1 && is_small && self.block.has_channels() {
+            return (self.by_channels(), self.after);
         }
         let mut output = Scratch::new(self.after.pixels() * outputs);
         let products = self.block.products(self.sides) + self.after.pixels() * inner * outputs;
@@ -267,30 +295,30 @@ impl<'a, B: Block> Image<'a, B> {
         (output, self.after)
     }
 
-    /// Computes one layer after the other.
-    fn by_layers(&self) -> Scratch<f32> {
+    /// Computes the expanded and the filtered image by channels: what a thread filters, it has expanded
+    /// itself.
+    fn by_channels(&self) -> Scratch<f32> {
         let [inner, outputs] = self.block.channels();
-        let expanded;
-        let values = match self.block.unexpanded(self.input) {
-            Some(input) => input,
-            None => {
-                let mut values = Scratch::new(self.expanded.pixels() * inner);
-                self.block.expand(self.input, self.sides, 0, &mut values);
-                expanded = values;
-                &expanded
-            }
-        };
         let mut filtered = Scratch::new(self.after.pixels() * inner);
-        let Window { kernel, .. } = self.block.window();
-        let products = filtered.len() * kernel * kernel;
-        let line = self.after.width * inner;
-        for_pieces(&mut filtered, line, 1, products, |first, output| {
-            let input = ImageRows {
-                values,
+        let products = self.block.products(self.sides);
+        for_columns(&mut filtered, inner, PANEL, products, |first, pixels| {
+            let channels = pixels.first().map_or(0, |pixel| pixel.len());
+            let mut values = Scratch::new(self.expanded.pixels() * channels);
+            let range = first..first + channels;
+            self.block.expand_channels(self.input, range, &mut values);
+            let rows = ImageRows {
+                values: &values,
+                before: first,
+                channels,
                 above: 0,
                 sides: self.expanded,
             };
-            self.block.filter(input, first, output);
+            let mut part = Scratch::new(pixels.len() * channels);
+            self.block.filter(rows, 0, &mut part);
+            let part = part.chunks_exact(channels.max(1));
+            for (pixel, values) in pixels.into_iter().zip(part) {
+                pixel.copy_from_slice(values);
+            }
         });
         let mut output = Scratch::new(self.after.pixels() * outputs);
         let skip = self.adds_input.then_some(self.input);
@@ -322,6 +350,8 @@ impl<'a, B: Block> Image<'a, B> {
             };
             let rows = ImageRows {
                 values,
+                before: 0,
+                channels: inner,
                 above,
                 sides: self.expanded,
             };
@@ -427,16 +457,41 @@ mod tests {
         }
     }
 
-    /// Compares strips with whole layers.
+    /// Computes one layer after the other.
+    fn by_layers<B: Block>(image: &Image<'_, B>) -> Vec<f32> {
+        let [inner, outputs] = image.block.channels();
+        let mut expanded = vec![B::Value::default(); image.expanded.pixels() * inner];
+        image
+            .block
+            .expand(image.input, image.sides, 0, &mut expanded);
+        let rows = ImageRows {
+            values: image.block.unexpanded(image.input).unwrap_or(&expanded),
+            before: 0,
+            channels: inner,
+            above: 0,
+            sides: image.expanded,
+        };
+        let mut filtered = vec![B::Value::default(); image.after.pixels() * inner];
+        image.block.filter(rows, 0, &mut filtered);
+        let mut output = vec![0.0; image.after.pixels() * outputs];
+        let skip = image.adds_input.then_some(image.input);
+        image.block.project(&filtered, skip, &mut output);
+        output
+    }
+
+    /// Compares strips and channels with whole layers.
     fn compare<B: Block>(block: &B, sides: Sides) -> Result<(), TestCaseError> {
         let [_, channels] = block.channels();
         let input: Vec<f32> = (0..sides.pixels() * channels).map(value).collect();
         let adds_input = block.window().stride == 1 && block.expanded(sides) == sides;
         let image = Image::new(block, &input, sides, adds_input);
-        let expected = image.by_layers();
+        let expected = by_layers(&image);
+        if block.has_channels() {
+            prop_assert_eq!(&image.by_channels()[..], &expected);
+        }
         let (found, after) = image.apply();
         prop_assert_eq!(after, block.expanded(sides).after(block.window().stride));
-        prop_assert_eq!(&found[..], &expected[..]);
+        prop_assert_eq!(&found[..], &expected);
         // In one piece, and the lower half of the rows alone.
         let line = after.width * channels;
         for first in [0, after.height / 2] {

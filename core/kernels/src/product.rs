@@ -8,6 +8,8 @@
 //! Sums of one part of the depth wait in the output for the next: the order of the additions, and
 //! so every bit of the result, does not depend on the sizes of the blocks.
 
+use std::ops::Range;
+
 mod byte_blocks;
 mod byte_weights;
 mod float_blocks;
@@ -111,7 +113,41 @@ impl PackedWeights {
     }
 }
 
+impl PackedWeights {
+    /// Computes some columns of the output in one thread; the first one begins a panel.
+    ///
+    /// # Shapes
+    /// `input [n, inputs]`, `output [n, columns]`
+    pub(crate) fn apply_columns(
+        &self,
+        input: &[f32],
+        columns: Range<usize>,
+        activation: Activation,
+        output: &mut [f32],
+    ) {
+        match &self.0 {
+            Multiplied::Floats(weights) => {
+                Product::new(weights, input, activation).columns(columns, output);
+            }
+            Multiplied::Bytes(weights) => {
+                Product::new(weights, input, activation).columns(columns, output);
+            }
+        }
+    }
+}
+
 impl ByteWeights {
+    /// Computes what [`PackedWeights::apply_columns`] does.
+    pub(crate) fn apply_columns<O: Output>(
+        &self,
+        input: &[f32],
+        columns: Range<usize>,
+        activation: Activation,
+        output: &mut [O],
+    ) {
+        Product::new(self, input, activation).columns(columns, output);
+    }
+
     /// Computes what [`PackedWeights::apply`] does.
     pub(crate) fn apply<I: Input, O: Output>(
         &self,
@@ -163,7 +199,27 @@ impl<I: Input, O: Output> Weights<I, O> for ByteWeights {
     }
 }
 
-impl<W: Sync, I: Sync> Product<'_, W, I> {
+impl<'a, W: Sync, I: Sync> Product<'a, W, I> {
+    fn new(weights: &'a W, input: &'a [I], activation: Activation) -> Self {
+        Self {
+            weights,
+            input,
+            skip: None,
+            activation,
+        }
+    }
+
+    /// Computes some columns of the rows of an output, which has no others.
+    fn columns<O>(self, columns: Range<usize>, output: &mut [O])
+    where
+        W: Weights<I, O>,
+    {
+        let [inputs, _] = self.weights.sizes();
+        if inputs > 0 && !columns.is_empty() {
+            W::compute(self, columns.start, &mut Lines(output, columns.len()));
+        }
+    }
+
     /// Computes all rows that the input, the skip and the output have.
     fn apply<O: Send>(self, output: &mut [O])
     where
@@ -180,7 +236,11 @@ impl<W: Sync, I: Sync> Product<'_, W, I> {
         let output = &mut output[..rows * outputs];
         let products = rows * inputs * outputs;
         // Few rows: a thread that takes columns reads its part of the weights only.
-        if threads() > 1 && rows < 2 * ROW_BLOCK && outputs > 2 * PANEL {
+        let largest =
+            |count: usize, tile: usize| count.min(count.div_ceil(threads()).next_multiple_of(tile));
+        // The largest piece takes the time.
+        let is_by_columns = largest(outputs, PANEL) * rows < largest(rows, ROWS) * outputs;
+        if rows < 2 * ROW_BLOCK && is_by_columns {
             for_columns(output, outputs, PANEL, products, |first, lines| {
                 W::compute(self, first, &mut Segments(lines));
             });

@@ -30,11 +30,15 @@ impl Sides {
     }
 }
 
-/// Rows of an image.
+/// Rows of an image, and some of its channels.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ImageRows<'a, T> {
     /// `[rows, width, channels]`
     pub values: &'a [T],
+    /// Number of channels of the image before the first one; whole panels.
+    pub before: usize,
+    /// Number of channels.
+    pub channels: usize,
     /// Number of rows of the image before the first one.
     pub above: usize,
     /// Sides of the whole image.
