@@ -8,8 +8,6 @@
 //! Sums of one part of the depth wait in the output for the next: the order of the additions, and
 //! so every bit of the result, does not depend on the sizes of the blocks.
 
-use std::ops::Range;
-
 mod byte_blocks;
 mod byte_weights;
 mod float_blocks;
@@ -18,6 +16,8 @@ mod target;
 
 pub use byte_weights::ByteWeights;
 pub use target::ROW_BLOCK;
+
+use std::ops::Range;
 
 use self::float_blocks::ROWS;
 use self::float_weights::FloatWeights;
@@ -101,19 +101,13 @@ impl PackedWeights {
         output: &mut [f32],
     ) {
         match &self.0 {
-            Multiplied::Floats(weights) => Product {
-                weights,
-                input,
-                skip,
-                activation,
+            Multiplied::Floats(weights) => {
+                Product::new(weights, input, skip, activation).apply(output);
             }
-            .apply(output),
             Multiplied::Bytes(weights) => weights.apply(input, skip, activation, output),
         }
     }
-}
 
-impl PackedWeights {
     /// Computes some columns of the output in one thread; the first one begins a panel.
     ///
     /// # Shapes
@@ -127,11 +121,9 @@ impl PackedWeights {
     ) {
         match &self.0 {
             Multiplied::Floats(weights) => {
-                Product::new(weights, input, activation).columns(columns, output);
+                Product::new(weights, input, None, activation).columns(columns, output);
             }
-            Multiplied::Bytes(weights) => {
-                Product::new(weights, input, activation).columns(columns, output);
-            }
+            Multiplied::Bytes(weights) => weights.apply_columns(input, columns, activation, output),
         }
     }
 }
@@ -145,7 +137,7 @@ impl ByteWeights {
         activation: Activation,
         output: &mut [O],
     ) {
-        Product::new(self, input, activation).columns(columns, output);
+        Product::new(self, input, None, activation).columns(columns, output);
     }
 
     /// Computes what [`PackedWeights::apply`] does.
@@ -156,13 +148,7 @@ impl ByteWeights {
         activation: Activation,
         output: &mut [O],
     ) {
-        Product {
-            weights: self,
-            input,
-            skip,
-            activation,
-        }
-        .apply(output);
+        Product::new(self, input, skip, activation).apply(output);
     }
 }
 
@@ -200,11 +186,16 @@ impl<I: Input, O: Output> Weights<I, O> for ByteWeights {
 }
 
 impl<'a, W: Sync, I: Sync> Product<'a, W, I> {
-    fn new(weights: &'a W, input: &'a [I], activation: Activation) -> Self {
+    fn new(
+        weights: &'a W,
+        input: &'a [I],
+        skip: Option<&'a [f32]>,
+        activation: Activation,
+    ) -> Self {
         Self {
             weights,
             input,
-            skip: None,
+            skip,
             activation,
         }
     }
