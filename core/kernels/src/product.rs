@@ -231,7 +231,7 @@ impl<'a, W: Sync, I: Sync> Product<'a, W, I> {
             |count: usize, tile: usize| count.min(count.div_ceil(threads()).next_multiple_of(tile));
         // The largest piece takes the time.
         let is_by_columns = largest(outputs, PANEL) * rows < largest(rows, ROWS) * outputs;
-        if rows < 2 * ROW_BLOCK && is_by_columns {
+        if threads() > 1 && rows < 2 * ROW_BLOCK && is_by_columns {
             for_columns(output, outputs, PANEL, products, |first, lines| {
                 W::compute(self, first, &mut Segments(lines));
             });
