@@ -115,7 +115,7 @@ impl Input for u8 {
 #[inline(always)]
 fn padded(row: &mut [[u8; QUAD]], inputs: usize) -> &mut [u8] {
     let (bytes, rest) = row.as_flattened_mut().split_at_mut(inputs);
-    // A call for no bytes takes its time, too.
+    // Without the condition, memory is cleared by a call for each row, even if there is nothing to clear.
     if !rest.is_empty() {
         rest.fill(0);
     }

@@ -284,7 +284,7 @@ impl Filter<'_> {
 
 /// Neighbouring pixels of the output.
 struct Tile {
-    /// Index of the panel, of those of the input.
+    /// Index among the panels of the input.
     panel: usize,
     /// First row under the window, counted from the first row of the padding.
     top: usize,

@@ -1,23 +1,23 @@
 //! Inverted residuals: expansion, depthwise convolution and projection, strip by strip.
 
+mod layers;
+
+pub use layers::{ByteLayers, Expansion, FloatLayers};
+
 use std::ops::Range;
 
-use crate::activation::Activation;
-use crate::byte_depthwise::ByteDepthwise;
+use self::layers::Block;
 use crate::bytes::{Output, STEP};
-use crate::depthwise::Depthwise;
 use crate::panel::PANEL;
-use crate::patches::Patches;
-use crate::product::{ByteWeights, PackedWeights};
 use crate::scratch::{Kept, Scratch};
-use crate::sides::{ImageRows, Sides, Window};
+use crate::sides::{ImageRows, Sides};
 use crate::threads::{for_columns, for_pieces, threads};
 
 /// Bytes of expanded values that are computed before they are filtered: they stay in the cache of
 /// a core, and the whole expanded image, often the largest of the network, is never stored.
 const STRIP: usize = 1 << 18;
 
-/// Number of expanded values up to which several threads compute channels, not rows.
+/// Number of expanded values up to which threads take channels instead of rows.
 const SMALL: usize = 1 << 16;
 
 /// A block of MobileNetV2 and EfficientNet, with folded norms and ReLU6.
@@ -32,186 +32,6 @@ pub struct InvertedResidual {
 enum Layers {
     Floats(FloatLayers),
     Bytes(ByteLayers),
-}
-
-/// Layers that multiply floats.
-#[derive(Clone, Debug)]
-pub struct FloatLayers {
-    /// Gives the image that is filtered.
-    pub expand: Expansion,
-    /// Filters each channel of the expanded image.
-    pub depthwise: Depthwise,
-    /// Narrows each pixel, without a non-linearity.
-    pub project: PackedWeights,
-}
-
-/// Source of the image that a block filters. ReLU6 is applied to the output of a layer.
-#[derive(Clone, Debug)]
-pub enum Expansion {
-    /// The image is filtered as it is.
-    None,
-    /// A map that widens each pixel.
-    Pixels(PackedWeights),
-    /// A convolution. The first layer of a network belongs to its first block, so that its output,
-    /// the largest after that of the second block, is never stored.
-    Window(Patches),
-}
-
-/// Layers that multiply bytes; the expanded image consists of bytes too.
-#[derive(Clone, Debug)]
-pub struct ByteLayers {
-    /// Widens each pixel.
-    pub expand: ByteWeights,
-    /// Filters each channel of the expanded image.
-    pub depthwise: ByteDepthwise,
-    /// Narrows each pixel, without a non-linearity.
-    pub project: ByteWeights,
-}
-
-/// The layers of a block.
-trait Block: Sync {
-    /// Type of the values of the expanded image.
-    type Value: Output;
-
-    /// Returns the numbers of channels of the expanded image and of the output.
-    fn channels(&self) -> [usize; 2];
-
-    /// Returns the window of the filter.
-    fn window(&self) -> Window;
-
-    /// Returns the sides of the expanded image.
-    fn expanded(&self, sides: Sides) -> Sides;
-
-    /// Returns the number of multiplications of the expansion.
-    fn products(&self, sides: Sides) -> usize;
-
-    /// Computes rows of the expanded image from `first` on.
-    fn expand(&self, input: &[f32], sides: Sides, first: usize, output: &mut [Self::Value]);
-
-    /// Returns whether each pixel is widened by itself, so that channels of the expanded image can be
-    /// computed without the others.
-    fn has_channels(&self) -> bool;
-
-    /// Computes channels of the expanded image; the first one begins a panel.
-    fn expand_channels(&self, input: &[f32], channels: Range<usize>, output: &mut [Self::Value]);
-
-    /// Returns the input if it is filtered as it is.
-    fn unexpanded<'a>(&self, input: &'a [f32]) -> Option<&'a [Self::Value]>;
-
-    /// Computes rows of the filtered image from `first` on, with the channels of the input.
-    fn filter(&self, input: ImageRows<'_, Self::Value>, first: usize, output: &mut [Self::Value]);
-
-    /// Computes pixels of the output.
-    fn project(&self, input: &[Self::Value], skip: Option<&[f32]>, output: &mut [f32]);
-}
-
-impl Block for FloatLayers {
-    type Value = f32;
-
-    fn channels(&self) -> [usize; 2] {
-        [self.project.inputs(), self.project.outputs()]
-    }
-
-    fn window(&self) -> Window {
-        self.depthwise.window()
-    }
-
-    fn expanded(&self, sides: Sides) -> Sides {
-        match &self.expand {
-            Expansion::None | Expansion::Pixels(_) => sides,
-            Expansion::Window(layer) => layer.after(sides),
-        }
-    }
-
-    fn products(&self, sides: Sides) -> usize {
-        match &self.expand {
-            Expansion::None => 0,
-            Expansion::Pixels(layer) => sides.pixels() * layer.inputs() * layer.outputs(),
-            Expansion::Window(layer) => layer.products(sides),
-        }
-    }
-
-    fn expand(&self, input: &[f32], sides: Sides, first: usize, output: &mut [f32]) {
-        match &self.expand {
-            Expansion::None => {}
-            Expansion::Pixels(layer) => {
-                let input = &input[first * sides.width * layer.inputs()..];
-                layer.apply(input, None, Activation::Relu6, output);
-            }
-            Expansion::Window(layer) => {
-                layer.apply_rows((input, sides), first, None, Activation::Relu6, output);
-            }
-        }
-    }
-
-    fn has_channels(&self) -> bool {
-        matches!(self.expand, Expansion::Pixels(_))
-    }
-
-    fn expand_channels(&self, input: &[f32], channels: Range<usize>, output: &mut [f32]) {
-        if let Expansion::Pixels(layer) = &self.expand {
-            layer.apply_columns(input, channels, Activation::Relu6, output);
-        }
-    }
-
-    fn unexpanded<'a>(&self, input: &'a [f32]) -> Option<&'a [f32]> {
-        matches!(self.expand, Expansion::None).then_some(input)
-    }
-
-    fn filter(&self, input: ImageRows<'_, f32>, first: usize, output: &mut [f32]) {
-        self.depthwise
-            .apply_rows(input, first, Activation::Relu6, output);
-    }
-
-    fn project(&self, input: &[f32], skip: Option<&[f32]>, output: &mut [f32]) {
-        self.project.apply(input, skip, Activation::None, output);
-    }
-}
-
-impl Block for ByteLayers {
-    type Value = u8;
-
-    fn channels(&self) -> [usize; 2] {
-        [self.project.inputs(), self.project.outputs()]
-    }
-
-    fn window(&self) -> Window {
-        self.depthwise.window()
-    }
-
-    fn expanded(&self, sides: Sides) -> Sides {
-        sides
-    }
-
-    fn products(&self, sides: Sides) -> usize {
-        sides.pixels() * self.expand.inputs() * self.expand.outputs()
-    }
-
-    fn expand(&self, input: &[f32], sides: Sides, first: usize, output: &mut [u8]) {
-        let input = &input[first * sides.width * self.expand.inputs()..];
-        self.expand.apply(input, None, Activation::Relu6, output);
-    }
-
-    fn has_channels(&self) -> bool {
-        true
-    }
-
-    fn expand_channels(&self, input: &[f32], channels: Range<usize>, output: &mut [u8]) {
-        self.expand
-            .apply_columns(input, channels, Activation::Relu6, output);
-    }
-
-    fn unexpanded<'a>(&self, _: &'a [f32]) -> Option<&'a [u8]> {
-        None
-    }
-
-    fn filter(&self, input: ImageRows<'_, u8>, first: usize, output: &mut [u8]) {
-        self.depthwise.apply_rows(input, first, output);
-    }
-
-    fn project(&self, input: &[u8], skip: Option<&[f32]>, output: &mut [f32]) {
-        self.project.apply(input, skip, Activation::None, output);
-    }
 }
 
 impl InvertedResidual {
@@ -295,8 +115,8 @@ impl<'a, B: Block> Image<'a, B> {
         (output, self.after)
     }
 
-    /// Computes the expanded and the filtered image by channels: what a thread filters, it has expanded
-    /// itself.
+    /// Splits the expansion and the filter between threads by channels: each thread filters the channels
+    /// that it expanded.
     fn by_channels(&self) -> Scratch<f32> {
         let [inner, outputs] = self.block.channels();
         let mut filtered = Scratch::new(self.after.pixels() * inner);
@@ -400,6 +220,11 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::byte_depthwise::ByteDepthwise;
+    use crate::depthwise::Depthwise;
+    use crate::patches::Patches;
+    use crate::product::{ByteWeights, PackedWeights};
+    use crate::sides::Window;
     use crate::test_values::value;
 
     /// Source of the filtered image.

@@ -4,7 +4,8 @@
 //! vectors of columns, is computed in registers: each weight is loaded once for all rows, each
 //! input once for both vectors. `DEPTH` rows of a panel stay in the first-level cache while
 //! [`ROW_BLOCK`] input rows pass them, so that the weights are read from memory once for each group.
-//! AVX-512 has registers for taller tiles, and inputs that meet many columns are copied for them.
+//! AVX-512 has registers for taller tiles. They read copies of the inputs, if many columns share the cost
+//! of copying.
 //! Sums of one part of the depth wait in the output for the next: the order of the additions, and
 //! so every bit of the result, does not depend on the sizes of the blocks.
 

@@ -186,7 +186,7 @@ impl<I: Input, T: Target<Value: Output>> Blocks<'_, I, T> {
     }
 }
 
-/// What the outputs of some columns have in common.
+/// Constants of some columns, the same for all rows.
 struct Columns<'a> {
     /// Scales, totals and bias.
     constants: [&'a [f32]; 3],

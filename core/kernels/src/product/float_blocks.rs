@@ -17,12 +17,12 @@ pub(super) const ROWS: usize = 6;
 /// Most rows of a tile of one vector of AVX2 or AVX-512: more rows need more pointers than there are
 /// registers.
 const ROWS_OF_ONE: usize = 8;
-/// Most rows of a tile of two vectors of AVX-512, which has twice the registers, if the inputs are
-/// copied.
+/// Most rows of a tile of two vectors of AVX-512, which has twice the registers. It reads copies of the
+/// inputs.
 const ROWS_OF_COPIES: usize = 12;
-/// Columns from which on copying the inputs takes little of the time.
+/// Fewest columns for which inputs are copied: for fewer, copying would take too much of the time.
 const COPIED: usize = 8 * PANEL;
-/// Inputs that are multiplied between two requests for weights.
+/// Inputs of a tile that are multiplied before more of the next weights are prefetched.
 const BETWEEN: usize = 8;
 
 /// Computes a target that begins with the product's first row; its first column begins a panel.
@@ -113,7 +113,7 @@ struct Strip<'a> {
 }
 
 impl Product<'_, FloatWeights, f32> {
-    /// Copies some inputs of some rows. The copies have a constant distance, so that a tile needs one
+    /// Copies some inputs of some rows. The distance of two copies is a constant, so that a tile needs one
     /// pointer for all of its rows.
     fn copy(&self, rows: Range<usize>, depth: Range<usize>, copies: &mut [[f32; DEPTH]]) {
         let inputs = self.weights.inputs;
@@ -163,8 +163,9 @@ impl<T: Target<Value = f32>> Blocks<'_, T> {
         }
     }
 
-    /// Does what [`tile`](Self::tile) does for `A + B` rows. The compiler keeps the sums in registers if
-    /// it unrolls the loops over them, which it does up to a length: so there are two.
+    /// Computes a tile of `A + B` rows, as [`tile`](Self::tile) does, from copied inputs. The compiler keeps
+    /// sums in registers only if it unrolls the loops over them, and it does not unroll long ones. So
+    /// the rows are in two arrays.
     #[inline(always)]
     fn tile_of_copies<S: Simd, const A: usize, const B: usize>(
         &mut self,
