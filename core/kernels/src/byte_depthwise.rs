@@ -10,7 +10,7 @@ use crate::instructions::{Dots, Instructions, Work};
 use crate::interleaved::{Interleaved, row_quads};
 use crate::lanes::Lanes;
 use crate::panel::{PANEL, PanelRow, padded};
-use crate::quads::{QUAD, Quads, are_narrow};
+use crate::quads::{QUAD, Quads};
 use crate::sides::{ImageRows, Window};
 
 /// A depthwise convolution with TensorFlow's SAME padding, a bias and ReLU6, from bytes to bytes; 255
@@ -27,7 +27,6 @@ pub struct ByteDepthwise {
     scales: Vec<PanelRow>,
     /// One element for each panel, in steps of the output.
     bias: Vec<PanelRow>,
-    are_narrow: bool,
 }
 
 impl ByteDepthwise {
@@ -84,7 +83,6 @@ impl ByteDepthwise {
         let bias: Vec<f32> = bias.iter().map(|bias| bias / STEP).collect();
         Self {
             window,
-            are_narrow: are_narrow(&low) && are_narrow(&high),
             low,
             high,
             scales: padded(scales),
@@ -163,10 +161,6 @@ struct Tile<'a> {
 }
 
 impl Work for Filter<'_> {
-    fn is_narrow(&self) -> bool {
-        self.layer.are_narrow
-    }
-
     #[inline(always)]
     fn run<D: Dots>(self, dots: D) {
         let (window, channels) = (self.layer.window, self.input.channels);
@@ -206,17 +200,17 @@ impl ByteDepthwise {
         while tile.x < width {
             let left = width - tile.x;
             // Tiles of similar sizes.
-            let count = left.div_ceil(left.div_ceil(D::ROWS));
+            let count = left.div_ceil(left.div_ceil(D::PIXELS));
             let line = &mut line[tile.x * tile.channels..][..count * tile.channels];
             match count {
                 1 => self.tile::<D, 1>(dots, &tile, line),
                 2 => self.tile::<D, 2>(dots, &tile, line),
-                3 if D::ROWS >= 4 => self.tile::<D, 3>(dots, &tile, line),
-                4 if D::ROWS >= 4 => self.tile::<D, 4>(dots, &tile, line),
-                5 if D::ROWS >= 8 => self.tile::<D, 5>(dots, &tile, line),
-                6 if D::ROWS >= 8 => self.tile::<D, 6>(dots, &tile, line),
-                7 if D::ROWS >= 8 => self.tile::<D, 7>(dots, &tile, line),
-                _ if D::ROWS >= 8 => self.tile::<D, 8>(dots, &tile, line),
+                3 if D::PIXELS >= 4 => self.tile::<D, 3>(dots, &tile, line),
+                4 if D::PIXELS >= 4 => self.tile::<D, 4>(dots, &tile, line),
+                5 if D::PIXELS >= 8 => self.tile::<D, 5>(dots, &tile, line),
+                6 if D::PIXELS >= 8 => self.tile::<D, 6>(dots, &tile, line),
+                7 if D::PIXELS >= 8 => self.tile::<D, 7>(dots, &tile, line),
+                _ if D::PIXELS >= 8 => self.tile::<D, 8>(dots, &tile, line),
                 _ => {}
             }
             tile.x += count;
@@ -320,7 +314,6 @@ mod tests {
     use super::*;
     use crate::lanes::nearest;
     use crate::padding::same_padding;
-    use crate::quads::NARROW;
     use crate::sides::Sides;
     use crate::test_values::value;
 
@@ -361,7 +354,7 @@ mod tests {
             channels in prop::sample::select(vec![1_usize, 15, 16, 31, 32, 40, 70]),
             kernel in prop::sample::select(vec![1_usize, 3, 5, 7]),
             stride in 1_usize..4,
-            most in prop::sample::select(vec![i16::from(NARROW), 127, ByteDepthwise::MOST]),
+            most in prop::sample::select(vec![63, 127, ByteDepthwise::MOST]),
         ) {
             let sides = Sides { height, width };
             let bias: Vec<f32> = (0..channels).map(|c| value(c) + 2.0).collect();

@@ -5,6 +5,8 @@ mod dots;
 mod portable;
 #[cfg(target_feature = "simd128")]
 mod wasm;
+#[cfg(any(target_arch = "x86_64", target_feature = "simd128"))]
+mod widened;
 #[cfg(target_arch = "x86_64")]
 #[expect(
     unsafe_code,
@@ -71,12 +73,9 @@ impl Instructions {
             Set::AvxVnni => unsafe { x86::with_avx_vnni(work) },
             // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
-            Set::Avx2 if work.is_narrow() => unsafe { x86::with_avx2_narrow(work) },
-            // SAFETY: as above.
-            #[cfg(target_arch = "x86_64")]
             Set::Avx2 => unsafe { x86::with_avx2(work) },
             #[cfg(target_feature = "simd128")]
-            Set::Simd128 => work.run(wasm::Simd128),
+            Set::Simd128 => work.run(widened::Widened(wasm::Simd128)),
             #[cfg(any(test, not(target_feature = "simd128")))]
             Set::Portable => work.run(portable::Portable),
         }

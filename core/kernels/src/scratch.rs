@@ -31,7 +31,15 @@ macro_rules! kept {
     )*};
 }
 
-kept!(f32, u8, [u8; QUAD], PanelRow, Quads<u8>);
+kept!(
+    f32,
+    u8,
+    [u8; QUAD],
+    [u32; 2],
+    PanelRow,
+    Quads<u8>,
+    Quads<i8>
+);
 
 pub(crate) use kept;
 

@@ -1,22 +1,66 @@
 //! Products of bytes, as every instruction set computes them.
 
 use crate::quads::{QUAD, Quads};
+use crate::scratch::{Kept, Scratch};
 
 /// Work that is compiled for each instruction set.
 pub(crate) trait Work {
-    /// Returns whether all weights lie within [`NARROW`](crate::quads::NARROW).
-    #[cfg_attr(
-        not(target_arch = "x86_64"),
-        expect(dead_code, reason = "only AVX2 has instructions for narrow weights")
-    )]
-    fn is_narrow(&self) -> bool;
-
     /// Does the work.
     fn run<D: Dots>(self, dots: D);
 }
 
+/// Defines products whose inputs and weights stay bytes in memory; `same` returns the same four inputs for
+/// every column.
+macro_rules! bytes_in_memory {
+    () => {
+        type Quad = [u8; QUAD];
+        type Row = Quads<i8>;
+
+        #[inline(always)]
+        fn quads<'a>(
+            self,
+            inputs: &'a [[u8; QUAD]],
+            _: &'a mut Scratch<Self::Quad>,
+        ) -> &'a [Self::Quad] {
+            inputs
+        }
+
+        #[inline(always)]
+        fn rows<'a>(
+            self,
+            weights: &'a [Quads<i8>],
+            _: usize,
+            _: &'a mut Scratch<Self::Row>,
+        ) -> &'a [Self::Row] {
+            weights
+        }
+
+        #[inline(always)]
+        fn add_products<const R: usize>(
+            self,
+            sums: &mut [Self::Sums; R],
+            inputs: [&[Self::Quad]; R],
+            weights: &[Self::Row],
+            first: usize,
+        ) {
+            for (index, weights) in weights.iter().enumerate() {
+                let weights = self.weights(weights, first);
+                for (sums, inputs) in sums.iter_mut().zip(&inputs) {
+                    *sums = self.add(*sums, self.same(inputs[index]), weights);
+                }
+            }
+        }
+    };
+}
+
+pub(super) use bytes_in_memory;
+
 /// Products of four inputs and four weights, added to 32-bit sums of several columns.
 pub(crate) trait Dots: Copy {
+    /// Four inputs of a product in memory.
+    type Quad: Kept;
+    /// Four weights of the columns of a tile of a product in memory.
+    type Row: Kept;
     /// Four inputs for each of [`COLUMNS`](Self::COLUMNS) columns.
     type Inputs: Copy;
     /// Four weights for each column.
@@ -27,8 +71,10 @@ pub(crate) trait Dots: Copy {
     type Columns: Copy + AsRef<[i32]>;
     /// Columns of a tile; a divisor of [`PANEL`](crate::panel::PANEL).
     const COLUMNS: usize;
-    /// Most rows of a tile, 2, 4 or 8: its sums stay in the registers.
+    /// Most rows of a tile of a product, 2, 4, 6 or 8: its sums stay in the registers.
     const ROWS: usize;
+    /// Most pixels of a tile of a convolution, 2, 4 or 8.
+    const PIXELS: usize = Self::ROWS;
     /// Passes that weights of 16 bits take: 1 where [`Weights`](Self::Weights) have room for them.
     const PASSES: usize = 2;
 
@@ -43,8 +89,30 @@ pub(crate) trait Dots: Copy {
     /// Returns sums of zero.
     fn zero(self) -> Self::Sums;
 
-    /// Returns the same four inputs for every column.
-    fn same(self, inputs: [u8; QUAD]) -> Self::Inputs;
+    /// Returns inputs as the tiles of a product read them.
+    fn quads<'a>(
+        self,
+        inputs: &'a [[u8; QUAD]],
+        buffer: &'a mut Scratch<Self::Quad>,
+    ) -> &'a [Self::Quad];
+
+    /// Returns the weights of the columns from `first` on as the tiles of a product read them.
+    fn rows<'a>(
+        self,
+        weights: &'a [Quads<i8>],
+        first: usize,
+        buffer: &'a mut Scratch<Self::Row>,
+    ) -> &'a [Self::Row];
+
+    /// Adds the products of rows of inputs with the rows of weights of [`rows`](Self::rows), which begin
+    /// with column `first`; all have the same length.
+    fn add_products<const R: usize>(
+        self,
+        sums: &mut [Self::Sums; R],
+        inputs: [&[Self::Quad]; R],
+        weights: &[Self::Row],
+        first: usize,
+    );
 
     /// Returns the inputs of the columns from `first` on.
     fn each(self, inputs: &Quads<u8>, first: usize) -> Self::Inputs;

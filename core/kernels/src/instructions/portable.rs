@@ -1,13 +1,23 @@
 //! Products of bytes without special instructions.
 
-use super::dots::Dots;
+use super::dots::{Dots, bytes_in_memory};
 use crate::quads::{QUAD, Quads};
+use crate::scratch::Scratch;
 
 /// Plain code, which compilers vectorise where they can.
 #[derive(Clone, Copy)]
 pub(super) struct Portable;
 
+impl Portable {
+    /// Returns the same four inputs for every column.
+    #[inline(always)]
+    fn same(self, inputs: [u8; QUAD]) -> [[u8; QUAD]; 8] {
+        [inputs; 8]
+    }
+}
+
 impl Dots for Portable {
+    bytes_in_memory!();
     type Inputs = [[u8; QUAD]; 8];
     type Weights = [[i8; QUAD]; 8];
     type Sums = [i32; 8];
@@ -18,11 +28,6 @@ impl Dots for Portable {
     #[inline(always)]
     fn zero(self) -> Self::Sums {
         [0; 8]
-    }
-
-    #[inline(always)]
-    fn same(self, inputs: [u8; QUAD]) -> Self::Inputs {
-        [inputs; 8]
     }
 
     #[inline(always)]

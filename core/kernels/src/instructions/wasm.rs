@@ -2,10 +2,11 @@
 
 use std::arch::wasm32::*;
 
-use super::dots::Dots;
-use crate::quads::{QUAD, Quads};
+use super::widened::Pairs;
+use crate::quads::QUAD;
+use crate::scratch::kept;
 
-/// Products of 16-bit integers, with which the page is compiled.
+/// 128-bit vectors of 16-bit integers, with which the page is compiled.
 #[derive(Clone, Copy)]
 pub(super) struct Simd128;
 
@@ -27,23 +28,21 @@ pub(crate) fn store<T>(bytes: v128, values: &mut [T]) {
     unsafe { v128_store(values.as_mut_ptr().cast(), bytes) }
 }
 
-/// Returns the bytes of eight columns.
-#[inline(always)]
-fn bytes<T>(quads: &Quads<T>, first: usize) -> [v128; 2] {
-    let (low, high) = quads.0[first..][..8].split_at(4);
-    [load(low), load(high)]
-}
+/// Four vectors in memory.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C, align(16))]
+pub(super) struct Row([[i32; 4]; 4]);
 
-impl Dots for Simd128 {
-    type Inputs = [v128; 4];
-    type Weights = [v128; 4];
-    /// Sums of the first and the last two inputs of two columns each.
-    type Sums = [v128; 4];
+kept!(Row);
+
+impl Pairs for Simd128 {
+    type Vector = v128;
+    type Row = Row;
     type Columns = [i32; 8];
     const COLUMNS: usize = 8;
     /// Engines spill the registers of more rows.
-    const ROWS: usize = 2;
-    const PASSES: usize = 1;
+    const ROWS: usize = 4;
+    const PIXELS: usize = 2;
 
     #[inline(always)]
     fn interleave(self, rows: [&[u8]; QUAD], quads: &mut [[u8; QUAD]]) {
@@ -68,62 +67,61 @@ impl Dots for Simd128 {
     }
 
     #[inline(always)]
-    fn zero(self) -> Self::Sums {
-        [i32x4_splat(0); 4]
+    fn zero(self) -> v128 {
+        i32x4_splat(0)
     }
 
     #[inline(always)]
-    fn same(self, inputs: [u8; QUAD]) -> Self::Inputs {
-        [u16x8_extend_low_u8x16(i32x4_splat(i32::from_ne_bytes(inputs))); 4]
+    fn load<T>(self, quads: &[[T; QUAD]]) -> v128 {
+        load(quads)
     }
 
     #[inline(always)]
-    fn each(self, inputs: &Quads<u8>, first: usize) -> Self::Inputs {
-        let [low, high] = bytes(inputs, first);
-        [
-            u16x8_extend_low_u8x16(low),
-            u16x8_extend_high_u8x16(low),
-            u16x8_extend_low_u8x16(high),
-            u16x8_extend_high_u8x16(high),
-        ]
+    fn same(self, pair: u32) -> v128 {
+        u32x4_splat(pair)
     }
 
     #[inline(always)]
-    fn weights(self, weights: &Quads<i8>, first: usize) -> Self::Weights {
-        let [low, high] = bytes(weights, first);
-        [
-            i16x8_extend_low_i8x16(low),
-            i16x8_extend_high_i8x16(low),
-            i16x8_extend_low_i8x16(high),
-            i16x8_extend_high_i8x16(high),
-        ]
+    fn unsigned(self, bytes: v128) -> [v128; 2] {
+        [v128_and(bytes, i16x8_splat(0xff)), u16x8_shr(bytes, 8)]
     }
 
     #[inline(always)]
-    fn of_pass(self, _: usize, low_high: [&Quads<i8>; 2], first: usize) -> Self::Weights {
-        let [low, high] = low_high.map(|weights| self.weights(weights, first));
-        std::array::from_fn(|pair| i16x8_add(low[pair], i16x8_shl(high[pair], 8)))
+    fn signed(self, bytes: v128) -> [v128; 2] {
+        [i16x8_shr(i16x8_shl(bytes, 8), 8), i16x8_shr(bytes, 8)]
     }
 
     #[inline(always)]
-    fn add(self, sums: Self::Sums, inputs: Self::Inputs, weights: Self::Weights) -> Self::Sums {
-        std::array::from_fn(|pair| {
-            i32x4_add(sums[pair], i32x4_dot_i16x8(inputs[pair], weights[pair]))
-        })
+    fn joined(self, low: v128, high: v128) -> v128 {
+        i16x8_add(low, i16x8_shl(high, 8))
     }
 
-    #[expect(unsafe_code, reason = "vectors become an array of the same bytes")]
     #[inline(always)]
-    fn finish(self, sums: Self::Sums) -> Self::Columns {
-        // Each pair of vectors has the halves of four sums in turn.
-        let [a, b, c, d] = sums;
-        let columns = [[a, b], [c, d]].map(|[a, b]| {
-            i32x4_add(
-                i32x4_shuffle::<0, 2, 4, 6>(a, b),
-                i32x4_shuffle::<1, 3, 5, 7>(a, b),
-            )
-        });
-        // SAFETY: both types have 32 bytes of integers.
-        unsafe { std::mem::transmute::<[v128; 2], Self::Columns>(columns) }
+    fn add(self, sums: v128, a: v128, b: v128) -> v128 {
+        i32x4_add(sums, i32x4_dot_i16x8(a, b))
+    }
+
+    #[inline(always)]
+    fn row(self, vectors: [[v128; 2]; 2]) -> Row {
+        let mut row = Row::default();
+        for (values, vector) in row.0.iter_mut().zip(vectors.as_flattened()) {
+            store(*vector, values);
+        }
+        row
+    }
+
+    #[inline(always)]
+    fn vectors(self, row: &Row) -> [[v128; 2]; 2] {
+        let [a, b, c, d] = &row.0;
+        [[load(a), load(b)], [load(c), load(d)]]
+    }
+
+    #[inline(always)]
+    fn columns(self, [low, high]: [v128; 2]) -> Self::Columns {
+        let mut columns = [0; 8];
+        let (first, last) = columns.split_at_mut(4);
+        store(low, first);
+        store(high, last);
+        columns
     }
 }

@@ -3,16 +3,18 @@
 use std::arch::is_x86_feature_detected as has;
 use std::arch::x86_64::*;
 
-use super::dots::{Dots, Work};
+use super::dots::{Dots, Work, bytes_in_memory};
+use super::widened::{Pairs, Widened};
 use crate::panel::PANEL;
 use crate::quads::{QUAD, Quads};
+use crate::scratch::{Scratch, kept};
 
 /// Returns whether [`with_avx512_vnni`] may be called.
 pub(super) fn has_avx512_vnni() -> bool {
     has!("avx512f") && has!("avx512bw") && has!("avx512vl") && has!("avx512vnni")
 }
 
-/// Returns whether [`with_avx2`] and [`with_avx2_narrow`] may be called.
+/// Returns whether [`with_avx2`] may be called.
 pub(super) fn has_avx2() -> bool {
     has!("avx2")
 }
@@ -31,19 +33,13 @@ pub(super) fn has_avx_vnni() -> bool {
 /// Does the work where AVX2 with VNNI is available.
 #[target_feature(enable = "avx2,avxvnni")]
 pub(super) fn with_avx_vnni(work: impl Work) {
-    work.run(Bytes::<true>(()));
-}
-
-/// Does the work where AVX2 is available, with narrow weights.
-#[target_feature(enable = "avx2")]
-pub(super) fn with_avx2_narrow(work: impl Work) {
-    work.run(Bytes::<false>(()));
+    work.run(AvxVnni(()));
 }
 
 /// Does the work where AVX2 is available.
 #[target_feature(enable = "avx2")]
 pub(super) fn with_avx2(work: impl Work) {
-    work.run(Widened(()));
+    work.run(Widened(Avx2(())));
 }
 
 /// Puts the bytes of four rows side by side; their length is a multiple of 16.
@@ -83,7 +79,17 @@ unsafe fn interleave([a, b, c, d]: [&[u8]; QUAD], quads: &mut [[u8; QUAD]]) {
 #[derive(Clone, Copy)]
 struct Avx512Vnni(());
 
+impl Avx512Vnni {
+    /// Returns the same four inputs for every column.
+    #[inline(always)]
+    fn same(self, inputs: [u8; QUAD]) -> [__m512i; 2] {
+        // SAFETY: the processor has these instructions, else there would be no `self`.
+        unsafe { [_mm512_set1_epi32(i32::from_ne_bytes(inputs)); 2] }
+    }
+}
+
 impl Dots for Avx512Vnni {
+    bytes_in_memory!();
     type Inputs = [__m512i; 2];
     type Weights = [__m512i; 2];
     type Sums = [__m512i; 2];
@@ -101,12 +107,6 @@ impl Dots for Avx512Vnni {
     fn zero(self) -> Self::Sums {
         // SAFETY: as above.
         unsafe { [_mm512_setzero_si512(); 2] }
-    }
-
-    #[inline(always)]
-    fn same(self, inputs: [u8; QUAD]) -> Self::Inputs {
-        // SAFETY: as above.
-        unsafe { [_mm512_set1_epi32(i32::from_ne_bytes(inputs)); 2] }
     }
 
     #[inline(always)]
@@ -157,27 +157,21 @@ impl Dots for Avx512Vnni {
     }
 }
 
-/// 256-bit vectors; made only by [`with_avx_vnni`] and [`with_avx2_narrow`].
+/// One instruction for 32 products; made only by [`with_avx_vnni`].
 #[derive(Clone, Copy)]
-struct Bytes<const VNNI: bool>(());
+struct AvxVnni(());
 
-impl<const VNNI: bool> Bytes<VNNI> {
-    /// Adds the products of the inputs with the weights of eight columns.
+impl AvxVnni {
+    /// Returns the same four inputs for every column.
     #[inline(always)]
-    fn dot(self, sums: __m256i, inputs: __m256i, weights: __m256i) -> __m256i {
+    fn same(self, inputs: [u8; QUAD]) -> [__m256i; 2] {
         // SAFETY: the processor has these instructions, else there would be no `self`.
-        unsafe {
-            if VNNI {
-                return _mm256_dpbusd_avx_epi32(sums, inputs, weights);
-            }
-            // Pairs of products of narrow weights fit into 16 bits.
-            let pairs = _mm256_maddubs_epi16(inputs, weights);
-            _mm256_add_epi32(sums, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)))
-        }
+        unsafe { [_mm256_set1_epi32(i32::from_ne_bytes(inputs)); 2] }
     }
 }
 
-impl<const VNNI: bool> Dots for Bytes<VNNI> {
+impl Dots for AvxVnni {
+    bytes_in_memory!();
     type Inputs = [__m256i; 2];
     type Weights = [__m256i; 2];
     type Sums = [__m256i; 2];
@@ -195,12 +189,6 @@ impl<const VNNI: bool> Dots for Bytes<VNNI> {
     fn zero(self) -> Self::Sums {
         // SAFETY: as above.
         unsafe { [_mm256_setzero_si256(); 2] }
-    }
-
-    #[inline(always)]
-    fn same(self, inputs: [u8; QUAD]) -> Self::Inputs {
-        // SAFETY: as above.
-        unsafe { [_mm256_set1_epi32(i32::from_ne_bytes(inputs)); 2] }
     }
 
     #[inline(always)]
@@ -233,10 +221,13 @@ impl<const VNNI: bool> Dots for Bytes<VNNI> {
 
     #[inline(always)]
     fn add(self, sums: Self::Sums, inputs: Self::Inputs, weights: Self::Weights) -> Self::Sums {
-        [
-            self.dot(sums[0], inputs[0], weights[0]),
-            self.dot(sums[1], inputs[1], weights[1]),
-        ]
+        // SAFETY: as above.
+        unsafe {
+            [
+                _mm256_dpbusd_avx_epi32(sums[0], inputs[0], weights[0]),
+                _mm256_dpbusd_avx_epi32(sums[1], inputs[1], weights[1]),
+            ]
+        }
     }
 
     #[inline(always)]
@@ -257,23 +248,24 @@ impl<const VNNI: bool> Dots for Bytes<VNNI> {
     }
 }
 
-/// Bytes that are widened to 16 bits; made only by [`with_avx2`].
+/// 256-bit vectors of 16-bit integers; made only by [`with_avx2`].
 #[derive(Clone, Copy)]
-struct Widened(());
+struct Avx2(());
 
-/// Vectors of 16 integers each, or of the sums of their pairs.
-type Wide = [__m256i; 4];
+/// Four vectors in memory.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C, align(64))]
+struct Row([[i32; 8]; 4]);
 
-// Arrays are written out: closures are not always compiled for the instructions of their caller.
-impl Dots for Widened {
-    type Inputs = Wide;
-    type Weights = Wide;
-    /// Sums of the first and of the last two inputs of four columns each.
-    type Sums = Wide;
+kept!(Row);
+
+impl Pairs for Avx2 {
+    type Vector = __m256i;
+    type Row = Row;
     type Columns = [i32; PANEL / 2];
     const COLUMNS: usize = PANEL / 2;
-    const ROWS: usize = 2;
-    const PASSES: usize = 1;
+    const ROWS: usize = 6;
+    const PIXELS: usize = 4;
 
     #[inline(always)]
     fn interleave(self, rows: [&[u8]; QUAD], quads: &mut [[u8; QUAD]]) {
@@ -282,87 +274,69 @@ impl Dots for Widened {
     }
 
     #[inline(always)]
-    fn zero(self) -> Self::Sums {
-        // SAFETY: the processor has AVX2, else there would be no `self`.
-        unsafe { [_mm256_setzero_si256(); 4] }
+    fn zero(self) -> __m256i {
+        // SAFETY: as above.
+        unsafe { _mm256_setzero_si256() }
     }
 
     #[inline(always)]
-    fn same(self, inputs: [u8; QUAD]) -> Self::Inputs {
+    fn load<T>(self, quads: &[[T; QUAD]]) -> __m256i {
+        assert!(size_of_val(quads) == size_of::<__m256i>());
+        // SAFETY: as above; they are 32 bytes.
+        unsafe { _mm256_loadu_si256(quads.as_ptr().cast()) }
+    }
+
+    #[inline(always)]
+    fn same(self, pair: u32) -> __m256i {
+        // SAFETY: as above.
+        unsafe { _mm256_set1_epi32(pair.cast_signed()) }
+    }
+
+    #[inline(always)]
+    fn unsigned(self, bytes: __m256i) -> [__m256i; 2] {
         // SAFETY: as above.
         unsafe {
-            let inputs = _mm_set1_epi32(i32::from_ne_bytes(inputs));
-            [_mm256_cvtepu8_epi16(inputs); 4]
+            let first = _mm256_and_si256(bytes, _mm256_set1_epi16(0xff));
+            [first, _mm256_srli_epi16::<8>(bytes)]
         }
     }
 
     #[inline(always)]
-    fn each(self, inputs: &Quads<u8>, first: usize) -> Self::Inputs {
-        let inputs = inputs.0[first..][..Self::COLUMNS].as_ptr();
-        let inputs = inputs.cast::<__m128i>();
-        // SAFETY: as above; the columns fill four vectors of half the size.
-        unsafe {
-            [
-                _mm256_cvtepu8_epi16(_mm_loadu_si128(inputs)),
-                _mm256_cvtepu8_epi16(_mm_loadu_si128(inputs.add(1))),
-                _mm256_cvtepu8_epi16(_mm_loadu_si128(inputs.add(2))),
-                _mm256_cvtepu8_epi16(_mm_loadu_si128(inputs.add(3))),
-            ]
-        }
-    }
-
-    #[inline(always)]
-    fn weights(self, weights: &Quads<i8>, first: usize) -> Self::Weights {
-        let weights = weights.0[first..][..Self::COLUMNS].as_ptr();
-        let weights = weights.cast::<__m128i>();
-        // SAFETY: as above; the columns fill four vectors of half the size.
-        unsafe {
-            [
-                _mm256_cvtepi8_epi16(_mm_loadu_si128(weights)),
-                _mm256_cvtepi8_epi16(_mm_loadu_si128(weights.add(1))),
-                _mm256_cvtepi8_epi16(_mm_loadu_si128(weights.add(2))),
-                _mm256_cvtepi8_epi16(_mm_loadu_si128(weights.add(3))),
-            ]
-        }
-    }
-
-    #[inline(always)]
-    fn of_pass(self, _: usize, [low, high]: [&Quads<i8>; 2], first: usize) -> Self::Weights {
-        let (low, high) = (self.weights(low, first), self.weights(high, first));
+    fn signed(self, bytes: __m256i) -> [__m256i; 2] {
         // SAFETY: as above.
         unsafe {
-            [
-                _mm256_add_epi16(low[0], _mm256_slli_epi16::<8>(high[0])),
-                _mm256_add_epi16(low[1], _mm256_slli_epi16::<8>(high[1])),
-                _mm256_add_epi16(low[2], _mm256_slli_epi16::<8>(high[2])),
-                _mm256_add_epi16(low[3], _mm256_slli_epi16::<8>(high[3])),
-            ]
+            let first = _mm256_srai_epi16::<8>(_mm256_slli_epi16::<8>(bytes));
+            [first, _mm256_srai_epi16::<8>(bytes)]
         }
     }
 
     #[inline(always)]
-    fn add(self, sums: Self::Sums, inputs: Self::Inputs, weights: Self::Weights) -> Self::Sums {
+    fn joined(self, low: __m256i, high: __m256i) -> __m256i {
         // SAFETY: as above.
-        unsafe {
-            [
-                _mm256_add_epi32(sums[0], _mm256_madd_epi16(inputs[0], weights[0])),
-                _mm256_add_epi32(sums[1], _mm256_madd_epi16(inputs[1], weights[1])),
-                _mm256_add_epi32(sums[2], _mm256_madd_epi16(inputs[2], weights[2])),
-                _mm256_add_epi32(sums[3], _mm256_madd_epi16(inputs[3], weights[3])),
-            ]
-        }
+        unsafe { _mm256_add_epi16(low, _mm256_slli_epi16::<8>(high)) }
     }
 
     #[inline(always)]
-    fn finish(self, [a, b, c, d]: Self::Sums) -> Self::Columns {
-        // SAFETY: as above; both types have 64 bytes of integers.
-        unsafe {
-            // Each sum of two vectors has the halves of both in turn.
-            let (first, last) = (_mm256_hadd_epi32(a, b), _mm256_hadd_epi32(c, d));
-            std::mem::transmute([
-                _mm256_permute4x64_epi64::<0b11_01_10_00>(first),
-                _mm256_permute4x64_epi64::<0b11_01_10_00>(last),
-            ])
-        }
+    fn add(self, sums: __m256i, a: __m256i, b: __m256i) -> __m256i {
+        // SAFETY: as above.
+        unsafe { _mm256_add_epi32(sums, _mm256_madd_epi16(a, b)) }
+    }
+
+    #[inline(always)]
+    fn row(self, vectors: [[__m256i; 2]; 2]) -> Row {
+        // SAFETY: both types have 128 bytes of integers.
+        unsafe { std::mem::transmute(vectors) }
+    }
+
+    #[inline(always)]
+    fn vectors(self, row: &Row) -> [[__m256i; 2]; 2] {
+        // SAFETY: as above.
+        unsafe { std::mem::transmute(*row) }
+    }
+
+    #[inline(always)]
+    fn columns(self, sums: [__m256i; 2]) -> Self::Columns {
+        // SAFETY: both types have 64 bytes of integers.
+        unsafe { std::mem::transmute(sums) }
     }
 }

@@ -11,7 +11,8 @@ use crate::bytes::{Buffers, Input, Output, RowScale};
 use crate::instructions::{Dots, Instructions, Work};
 use crate::lanes::Lanes;
 use crate::panel::PANEL;
-use crate::quads::{QUAD, Quads};
+use crate::quads::QUAD;
+use crate::scratch::Scratch;
 
 /// Computes a target that begins with the product's first row; its first column begins a panel.
 pub(super) fn compute<I: Input, T: Target<Value: Output>>(
@@ -47,18 +48,18 @@ struct Blocks<'a, I, T> {
 }
 
 /// Rows that are multiplied with the same weights before the next ones.
-struct RowBlock<'a> {
+struct RowBlock<'a, Q> {
     /// Index of the first row.
     first: usize,
     /// `[rows, quads]`
-    bytes: &'a [[u8; QUAD]],
+    quads: &'a [Q],
     /// `[rows]`
     scales: &'a [RowScale],
 }
 
 /// A tile's place.
-struct Tile<'a> {
-    weights: &'a [Quads<i8>],
+struct Tile<'a, W> {
+    weights: &'a [W],
     panel: usize,
     /// First row in the block.
     row: usize,
@@ -69,10 +70,6 @@ struct Tile<'a> {
 }
 
 impl<I: Input, T: Target<Value: Output>> Work for Blocks<'_, I, T> {
-    fn is_narrow(&self) -> bool {
-        self.product.weights.are_narrow
-    }
-
     #[inline(always)]
     fn run<D: Dots>(mut self, dots: D) {
         let weights = self.product.weights;
@@ -82,20 +79,22 @@ impl<I: Input, T: Target<Value: Output>> Work for Blocks<'_, I, T> {
         }
         let width = self.target.row(0).len();
         let mut buffers = Buffers::default();
+        let (mut inputs, mut rows_of_weights) = (Scratch::new(0), Scratch::new(0));
         for first in (0..rows).step_by(ROW_BLOCK) {
             let input = first * weights.inputs..rows.min(first + ROW_BLOCK) * weights.inputs;
             let input = &self.product.input[input];
             let (bytes, scales) = I::bytes(input, weights.inputs, &mut buffers);
             let block = RowBlock {
                 first,
-                bytes,
+                quads: dots.quads(bytes, &mut inputs),
                 scales,
             };
             for from in (0..width).step_by(PANEL) {
                 let panel = (self.column + from) / PANEL;
                 for first in (0..PANEL.min(width - from)).step_by(D::COLUMNS) {
+                    let weights = &weights.quads[panel * quads..][..quads];
                     let tile = Tile {
-                        weights: &weights.quads[panel * quads..][..quads],
+                        weights: dots.rows(weights, first, &mut rows_of_weights),
                         panel,
                         row: 0,
                         first,
@@ -111,7 +110,12 @@ impl<I: Input, T: Target<Value: Output>> Work for Blocks<'_, I, T> {
 impl<I: Input, T: Target<Value: Output>> Blocks<'_, I, T> {
     /// Computes all tiles of some columns.
     #[inline(always)]
-    fn tiles<D: Dots>(&mut self, dots: D, block: &RowBlock<'_>, mut tile: Tile<'_>) {
+    fn tiles<D: Dots>(
+        &mut self,
+        dots: D,
+        block: &RowBlock<'_, D::Quad>,
+        mut tile: Tile<'_, D::Row>,
+    ) {
         while tile.row < block.scales.len() {
             let left = block.scales.len() - tile.row;
             // Tiles of similar sizes.
@@ -121,8 +125,8 @@ impl<I: Input, T: Target<Value: Output>> Blocks<'_, I, T> {
                 2 => self.tile::<D, 2>(dots, block, &tile),
                 3 if D::ROWS >= 4 => self.tile::<D, 3>(dots, block, &tile),
                 4 if D::ROWS >= 4 => self.tile::<D, 4>(dots, block, &tile),
-                5 if D::ROWS >= 8 => self.tile::<D, 5>(dots, block, &tile),
-                6 if D::ROWS >= 8 => self.tile::<D, 6>(dots, block, &tile),
+                5 if D::ROWS >= 6 => self.tile::<D, 5>(dots, block, &tile),
+                6 if D::ROWS >= 6 => self.tile::<D, 6>(dots, block, &tile),
                 7 if D::ROWS >= 8 => self.tile::<D, 7>(dots, block, &tile),
                 _ if D::ROWS >= 8 => self.tile::<D, 8>(dots, block, &tile),
                 _ => {}
@@ -132,18 +136,18 @@ impl<I: Input, T: Target<Value: Output>> Blocks<'_, I, T> {
     }
 
     #[inline(always)]
-    fn tile<D: Dots, const R: usize>(&mut self, dots: D, block: &RowBlock<'_>, tile: &Tile<'_>) {
+    fn tile<D: Dots, const R: usize>(
+        &mut self,
+        dots: D,
+        block: &RowBlock<'_, D::Quad>,
+        tile: &Tile<'_, D::Row>,
+    ) {
         let length = tile.weights.len();
         // Slices of a known length need no check in the loop.
-        let rows: [&[[u8; QUAD]]; R] =
-            std::array::from_fn(|row| &block.bytes[(tile.row + row) * length..][..length]);
+        let rows: [&[D::Quad]; R] =
+            std::array::from_fn(|row| &block.quads[(tile.row + row) * length..][..length]);
         let mut sums = [dots.zero(); R];
-        for (index, weights) in tile.weights.iter().enumerate() {
-            let weights = dots.weights(weights, tile.first);
-            for (sums, row) in sums.iter_mut().zip(&rows) {
-                *sums = dots.add(*sums, dots.same(row[index]), weights);
-            }
-        }
+        dots.add_products(&mut sums, rows, tile.weights, tile.first);
         self.store::<D, R>(block, tile, &dots.finish_all(&sums));
     }
 
@@ -151,8 +155,8 @@ impl<I: Input, T: Target<Value: Output>> Blocks<'_, I, T> {
     #[inline(always)]
     fn store<D: Dots, const R: usize>(
         &mut self,
-        block: &RowBlock<'_>,
-        tile: &Tile<'_>,
+        block: &RowBlock<'_, D::Quad>,
+        tile: &Tile<'_, D::Row>,
         sums: &[D::Columns; R],
     ) {
         let Product {
@@ -258,7 +262,6 @@ mod tests {
     use super::super::target::Lines;
     use super::*;
     use crate::bytes::quantise;
-    use crate::quads::NARROW;
     use crate::test_values::value;
 
     /// Returns a fixed weight between two bounds, often one of them.
@@ -270,8 +273,8 @@ mod tests {
         }
     }
 
-    /// Bounds of weights: narrow ones, and all.
-    const BOUNDS: [[i8; 2]; 2] = [[-NARROW, NARROW], [i8::MIN, i8::MAX]];
+    /// Bounds of weights: small ones, and all.
+    const BOUNDS: [[i8; 2]; 2] = [[-63, 63], [i8::MIN, i8::MAX]];
 
     fn packed(bounds: [i8; 2], inputs: usize, outputs: usize) -> ByteWeights {
         let bias: Vec<f32> = (0..outputs).map(|o| value(o + 5)).collect();

@@ -1,7 +1,7 @@
 //! Integer weights in the order in which they are multiplied with bytes.
 
 use crate::panel::{PANEL, PanelRow, padded};
-use crate::quads::{QUAD, Quads, are_narrow};
+use crate::quads::{QUAD, Quads};
 
 /// Integers of a linear map that are multiplied with inputs in bytes, so that an input has an error of
 /// at most 1/255 of its row's range. Large maps are several times faster than with floats. All
@@ -14,7 +14,6 @@ pub struct ByteWeights {
     pub(super) quads: Vec<Quads<i8>>,
     /// One element for each panel.
     pub(super) constants: Vec<Constants>,
-    pub(super) are_narrow: bool,
 }
 
 /// Constants of the columns of a panel.
@@ -71,7 +70,6 @@ impl ByteWeights {
         Self {
             inputs,
             outputs,
-            are_narrow: are_narrow(&quads),
             quads,
             constants: constants.collect(),
         }

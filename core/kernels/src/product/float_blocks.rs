@@ -7,7 +7,7 @@ use pulp::{Arch, Simd, WithSimd};
 use super::float_weights::{DEPTH, FloatWeights};
 use super::target::{Product, ROW_BLOCK, Target};
 use crate::panel::{PANEL, PanelRow};
-use crate::prefetch::prefetch;
+use crate::prefetch::{prefetch, prefetch_soon};
 use crate::scratch::Scratch;
 use crate::vectors;
 
@@ -219,10 +219,12 @@ impl<T: Target<Value = f32>> Blocks<'_, T> {
 
     /// Adds the products of a strip, tile by tile.
     #[inline(always)]
-    fn strip<S: Simd, const N: usize>(&mut self, simd: S, strip: Strip, bias: [S::f32s; N]) {
-        let each = strip.next.len().div_ceil(strip.rows.len().div_ceil(ROWS));
+    fn strip<S: Simd, const N: usize>(&mut self, simd: S, mut strip: Strip, bias: [S::f32s; N]) {
         let mut next = strip.next;
+        let each = next.len().div_ceil(strip.rows.len().div_ceil(ROWS));
         let is_tall = N == 1 && S::F32_LANES >= 8;
+        // The outputs of the next tile have left the caches, or were never there.
+        let is_large = self.product.weights.are_large();
         let mut row = strip.rows.start;
         while row < strip.rows.end {
             let left = strip.rows.end - row;
@@ -231,10 +233,11 @@ impl<T: Target<Value = f32>> Blocks<'_, T> {
                 // Tiles of similar sizes.
                 _ => left.div_ceil(left.div_ceil(ROWS)),
             };
-            if !next.is_empty() {
-                let (rows, later) = next.split_at(each.min(next.len()));
-                rows.iter().for_each(|row| prefetch(&row.0));
-                next = later;
+            (strip.next, next) = next.split_at(each.min(next.len()));
+            if cfg!(target_arch = "x86_64") && is_large {
+                for row in row + count..strip.rows.end.min(row + 2 * count) {
+                    prefetch_soon(&self.target.row(row)[strip.from]);
+                }
             }
             match count {
                 1 => self.tile::<S, 1, N>(simd, row, &strip, bias),
@@ -267,10 +270,19 @@ impl<T: Target<Value = f32>> Blocks<'_, T> {
             let from = (first + row) * inputs + strip.depth.start;
             &self.product.input[from..from + panel.len()]
         });
-        for (input, weights) in panel.iter().enumerate() {
-            let weights = &S::as_simd_f32s(&weights.0).0[strip.vector..strip.vector + N];
-            for (row, sums) in rows.iter().zip(&mut sums) {
-                add(simd, row[input], weights, sums);
+        let mut next = strip.next.iter();
+        let (between, each) = match next.len() {
+            0 => (DEPTH, 0),
+            count => (BETWEEN, count.div_ceil(panel.len().div_ceil(BETWEEN))),
+        };
+        for from in (0..panel.len()).step_by(between) {
+            next.by_ref().take(each).for_each(|row| prefetch(&row.0));
+            for input in from..panel.len().min(from + between) {
+                let weights = S::as_simd_f32s(&panel[input].0).0;
+                let weights = &weights[strip.vector..strip.vector + N];
+                for (row, sums) in rows.iter().zip(&mut sums) {
+                    add(simd, row[input], weights, sums);
+                }
             }
         }
         self.store(simd, first, strip, sums);

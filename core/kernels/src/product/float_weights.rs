@@ -31,10 +31,7 @@ pub(super) struct FloatWeights {
 }
 
 impl FloatWeights {
-    /// Arranges `weight(output, input)` and a bias with one value for each output.
-    ///
-    /// # Shapes
-    /// `[inputs] -> [outputs]`, with `outputs` the length of `bias`
+    /// See [`PackedWeights::new`](super::PackedWeights::new).
     pub(super) fn new(inputs: usize, bias: &[f32], weight: impl Fn(usize, usize) -> f32) -> Self {
         Self {
             inputs,
@@ -44,11 +41,7 @@ impl FloatWeights {
         }
     }
 
-    /// Arranges integers `weight(output, input)`, which are multiplied by one scale for each
-    /// output. They take a quarter of the memory, and are unpacked for every product.
-    ///
-    /// # Shapes
-    /// `[inputs] -> [outputs]`, with `outputs` the length of `bias` and of `scales`
+    /// See [`PackedWeights::of_integers`](super::PackedWeights::of_integers).
     pub(super) fn of_integers(
         inputs: usize,
         bias: &[f32],
@@ -96,12 +89,17 @@ impl FloatWeights {
         buffer
     }
 
+    /// Returns whether the weights do not fit into the caches of a core.
+    pub(super) fn are_large(&self) -> bool {
+        self.inputs * self.outputs >= LARGE
+    }
+
     /// Returns the rows after a part of a panel, as many as it has, if they come from the memory.
     pub(super) fn after(&self, panel: usize, inputs: Range<usize>) -> &[PanelRow] {
         let Panels::Floats(panels) = &self.panels else {
             return &[];
         };
-        if self.inputs * self.outputs < LARGE {
+        if !self.are_large() {
             return &[];
         }
         let from = inputs.start * self.bias.len() + (panel + 1) * inputs.len();
