@@ -104,6 +104,17 @@ pub enum CoreError {
     #[error("device: {0}")]
     Device(String),
 }
+
+impl CoreError {
+    /// Returns the error of a file of a bundle.
+    pub(crate) fn bundle(file: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self::Bundle {
+            file: file.into(),
+            reason: reason.into(),
+        }
+    }
+}
+
 /// Returns the place of an error in a file; nothing for line 0, the file as a whole.
 fn in_line(line: usize) -> String {
     match line {

@@ -62,6 +62,7 @@
 
 pub mod bundle;
 pub mod caption;
+mod defaults;
 pub mod error;
 pub mod geometry;
 pub mod input;

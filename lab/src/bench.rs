@@ -8,7 +8,6 @@ mod browser;
 mod folder;
 mod inference;
 mod measure;
-mod ort_web;
 mod parts;
 mod program;
 mod programs;
@@ -21,12 +20,14 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 use xtask::document;
+use xtask::names::name_of;
 
 pub use self::measure::Options;
 use self::measure::{DOCUMENT, Work, load_average};
 pub(crate) use self::program::Program;
 use self::programs::Programs;
 pub(crate) use self::rounds::{Comparison, table};
+pub(crate) use self::training::{LITE0, VIT, check_parameters};
 
 /// Measures, prints the figures and, with `--write`, stores them in the document.
 ///
@@ -50,18 +51,13 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
     if is_selected(Work::Retrieval) {
         report("bench --only retrieval", retrieval::run(root, options)?)?;
     }
-    let with_peers = [
-        (Work::Inference, "inference"),
-        (Work::Training, "training"),
-        (Work::Folder, "folder"),
-        (Work::Browser, "browser"),
-    ];
+    let with_peers = [Work::Inference, Work::Training, Work::Folder, Work::Browser];
     let with_peers = with_peers
         .into_iter()
-        .filter(|(work, _)| is_selected(*work))
-        .filter(|(work, _)| *work != Work::Folder || options.photos.is_some());
+        .filter(|work| is_selected(*work))
+        .filter(|work| *work != Work::Folder || options.photos.is_some());
     let mut programs = None;
-    for (work, name) in with_peers {
+    for work in with_peers {
         let programs = match &mut programs {
             Some(programs) => programs,
             none => none.insert(Programs::start(root, options)?),
@@ -73,9 +69,9 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
             Work::Folder => (versions, folder::run(root, programs, options)?),
             _ => (versions, inference::run(programs, options)?),
         };
-        let settings = settings(root, options, name, &load, &versions);
+        let settings = settings(root, options, work, &load, &versions);
         report(
-            &format!("bench --only {name}"),
+            &format!("bench --only {}", name_of(&work)),
             format!("{settings}\n{tables}"),
         )?;
     }
@@ -83,21 +79,21 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
 }
 
 /// Returns the machine, source and command of a measurement.
-fn settings(root: &Path, options: &Options, name: &str, load: &str, versions: &str) -> String {
+fn settings(root: &Path, options: &Options, work: Work, load: &str, versions: &str) -> String {
     // The name of the folder says nothing on another machine.
-    let photos = if name == "folder" {
-        " --photos DIR"
-    } else {
-        ""
+    let photos = match work {
+        Work::Folder => " --photos DIR",
+        _ => "",
     };
     format!(
         "- Machine: {}; load average before: {}\n\
          - Source: {}\n\
          - Programs: {versions}\n\
-         - Command: `cargo xtask bench --only {name}{photos} --rounds {} --seconds {} --threads {}`\n",
+         - Command: `cargo xtask bench --only {}{photos} --rounds {} --seconds {} --threads {}`\n",
         document::machine(),
         load,
         document::source(root, DOCUMENT),
+        name_of(&work),
         options.rounds,
         options.seconds,
         options.threads,

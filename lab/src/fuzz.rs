@@ -18,7 +18,8 @@ use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterato
 use serde::Deserialize;
 use tempfile::TempDir;
 use xtask::paths;
-use xtask::process::{capture, command, run as execute};
+use xtask::process::{command, run as execute};
+use xtask::setup::target::host;
 
 use report::{Run, header};
 
@@ -127,15 +128,13 @@ fn chosen<'a>(
 
 /// Builds the program with all targets.
 fn build(root: &Path) -> Result<PathBuf> {
-    let version = capture(command("rustc").arg("-vV").current_dir(root))?;
-    let host = version.lines().find_map(|line| line.strip_prefix("host: "));
-    let host = host.context("expected a line `host: …` from `rustc -vV`, found none")?;
+    let host = host(root)?;
     let mut cargo = command("cargo");
     cargo
         .args(["build", "--profile", "fuzz", "--package", "espalier-fuzz"])
         .args(["--features", "engine", "--bin", "fuzz"])
         // With a target, the flags are not those of build scripts, which lack the engine.
-        .args(["--target", host])
+        .args(["--target", &host])
         .env("RUSTFLAGS", RUSTFLAGS)
         .current_dir(root);
     execute(&mut cargo)?;
@@ -207,7 +206,6 @@ fn scratch() -> Result<TempDir> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

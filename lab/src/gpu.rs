@@ -6,29 +6,18 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
-use serde_json::{Value, json};
+use serde_json::json;
+use xtask::names::name_of;
 use xtask::paths;
 use xtask::process::{command, run as execute, shown};
 
-use crate::bench::{Comparison, Program, table};
+use crate::bench::{Comparison, LITE0, Program, VIT, check_parameters, table};
 
 /// Files of the measuring program and of the peer.
 const PROGRAM: &str = "throughput";
 const PEERS: &str = "benches/peers";
 /// The folder on the machine with the GPU.
 const CARRIED: &str = "espalier-gpu";
-
-/// Models to train: title in the table, preset, side of the images if not that of the preset, and samples of a step, each an
-/// image, a crop and two texts.
-const TRAINED: [(&str, &str, Option<usize>, usize); 2] = [
-    ("`vit_t8_64`", "vit_t8_64", None, 64),
-    (
-        "EfficientNet-Lite0 at 160 px",
-        "efficientnet_lite0",
-        Some(160),
-        16,
-    ),
-];
 
 /// A backend for GPUs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -37,15 +26,6 @@ pub enum GpuBackend {
     Wgpu,
     /// NVIDIA's GPUs
     Cuda,
-}
-
-impl GpuBackend {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Wgpu => "wgpu",
-            Self::Cuda => "cuda",
-        }
-    }
 }
 
 /// Machine, programs and duration of the measurement.
@@ -82,7 +62,7 @@ pub fn build(root: &Path, backend: GpuBackend) -> Result<PathBuf> {
     cargo.args(["build", "-p", "espalier-trainer", "--example", PROGRAM]);
     cargo
         .args(paths::QUICK)
-        .args(["--features", backend.name()]);
+        .args(["--features", &name_of(&backend)]);
     cargo.env("CARGO_PROFILE_QUICK_STRIP", "symbols");
     execute(cargo.arg("--target-dir").arg(&target).current_dir(root))
         .context("the measuring program could not be built for a GPU")?;
@@ -183,7 +163,7 @@ pub fn losses(
 pub fn run(root: &Path, options: &Options) -> Result<()> {
     let program = build(root, options.backend)?;
     let machine = Machine::carry(options.host.as_deref(), root, &program)?;
-    let backend = options.backend.name();
+    let backend = name_of(&options.backend);
     let mut ours = machine.start(&format!("./{PROGRAM} --backend {backend}"))?;
     let mut peer = match &options.python {
         Some(python) => {
@@ -197,35 +177,26 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
         .into_iter()
         .chain(peer.as_ref().map(|_| "PyTorch"))
         .collect();
-    let mut comparisons = Vec::new();
-    for (title, model, side, samples) in TRAINED {
-        let request = |mut work: Value| {
-            work["model"] = json!(model);
-            work["side"] = json!(side);
-            work
-        };
-        ours.ask(&request(json!({ "do": "write", "folder": model })))?;
+    let (mut comparisons, mut speeds) = (Vec::new(), Vec::new());
+    for trained in [VIT, LITE0] {
+        let (model, folder) = (&trained.model, trained.model.name);
+        ours.ask(&model.request(json!({ "do": "write", "folder": folder })))?;
         let work = json!({
-            "do": "train", "batch": samples, "seconds": options.seconds, "folder": model,
+            "do": "train", "batch": trained.samples, "seconds": options.seconds, "folder": folder,
         });
-        let title = format!("step of {} images, {title}", 2 * samples);
         let mut learned = None;
-        comparisons.push(Comparison::measure(title, &names, options.rounds, |name| {
+        let comparison = Comparison::measure(trained.title(), &names, options.rounds, |name| {
             let found = match &mut peer {
                 Some(peer) if name != espalier => peer.ask(&work)?,
-                _ => ours.ask(&request(work.clone()))?,
+                _ => ours.ask(&model.request(work.clone()))?,
             };
-            let parameters = found["parameters"].clone();
-            let known = learned.get_or_insert_with(|| parameters.clone());
-            if *known != parameters {
-                bail!("not the same model: expected {known} learned parameters, found {parameters}");
-            }
+            check_parameters(&mut learned, &found)?;
             Ok(found)
-        })?);
+        })?;
+        speeds.push(comparison.speeds(2 * trained.samples));
+        comparisons.push(comparison);
     }
-    for (comparison, (.., samples)) in comparisons.iter().zip(TRAINED) {
-        println!("{}", comparison.speeds(2 * samples));
-    }
+    println!("{}", speeds.join("\n"));
     if let Some(peer) = &peer {
         println!(
             "\n{} beside {}\n\n{}",

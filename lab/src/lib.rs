@@ -5,16 +5,12 @@
 
 #![forbid(unsafe_code)]
 
-pub mod agree;
 pub mod bench;
-mod browser_test;
-mod chance;
+pub mod browsers;
 pub mod fuzz;
 pub mod gpu;
 pub mod mutants;
-pub mod page_cost;
 pub mod scale;
-pub mod siege;
 pub mod study;
 #[cfg(unix)]
 pub mod torture;

@@ -7,7 +7,7 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 #[cfg(unix)]
 use espalier_lab::torture;
-use espalier_lab::{agree, bench, fuzz, gpu, mutants, page_cost, scale, siege, study};
+use espalier_lab::{bench, browsers, fuzz, gpu, mutants, scale, study};
 use xtask::paths;
 
 /// Measurements and campaigns of Espalier.
@@ -33,7 +33,7 @@ enum Command {
     #[cfg(unix)]
     Torture(torture::Options),
     /// Give the page hundreds of photos in Chromium and Firefox, and end its engines
-    Siege(siege::Options),
+    Siege(browsers::SiegeOptions),
     /// Open the page with a bundle and print what it costs in bytes, memory and time
     PageCost {
         /// Folder of the bundle
@@ -66,9 +66,9 @@ fn run(root: &Path, command: Command) -> Result<ExitCode> {
         Command::Mutants(options) => return mutants::run(root, &options),
         #[cfg(unix)]
         Command::Torture(options) => return torture::run(root, &options),
-        Command::Agree { photos } => agree::run(root, &photos)?,
-        Command::Siege(options) => siege::run(root, &options)?,
-        Command::PageCost { bundle } => page_cost::run(root, &bundle)?,
+        Command::Agree { photos } => browsers::agree(root, &photos)?,
+        Command::Siege(options) => browsers::siege(root, &options)?,
+        Command::PageCost { bundle } => browsers::page_cost(root, &bundle)?,
         Command::Scale(options) => scale::run(&options)?,
         Command::Bench(options) => bench::run(root, &options)?,
         Command::Gpu(options) => gpu::run(root, &options)?,

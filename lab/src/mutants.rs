@@ -12,9 +12,9 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use serde::Deserialize;
 use toml::Table;
-use xtask::paths;
 use xtask::process::{self, capture, command};
 use xtask::setup::cargo_tool::CargoTool;
+use xtask::{files, paths};
 
 /// Folder of the settings, a file for each package, named after it.
 const SETTINGS: &str = "tests/mutants";
@@ -24,14 +24,7 @@ const MIN_CAUGHT: f64 = 0.9;
 
 /// Arguments of `cargo-mutants` after a baseline run of our own. Without its baseline it cannot derive
 /// the time limits, which end a change that makes a test run forever; they are in seconds.
-const SKIP_BASELINE: [&str; 6] = [
-    "--baseline",
-    "skip",
-    "--timeout",
-    "300",
-    "--build-timeout",
-    "1800",
-];
+const SKIP_BASELINE: &str = "--baseline skip --timeout 300 --build-timeout 1800";
 
 /// What to run.
 #[derive(Args, Clone, Debug)]
@@ -109,17 +102,11 @@ pub fn run(root: &Path, options: &Options) -> Result<ExitCode> {
 
 /// Returns the names of the packages that have settings.
 fn packages(root: &Path) -> Result<Vec<String>> {
-    let files = fs::read_dir(root.join(SETTINGS)).context(SETTINGS)?;
-    let mut names = Vec::new();
-    for file in files {
-        let path = file?.path();
-        names.extend(
-            path.file_stem()
-                .map(|name| name.to_string_lossy().into_owned()),
-        );
-    }
-    names.sort();
-    Ok(names)
+    let files = files::below(&root.join(SETTINGS))?;
+    let names = files.iter().filter_map(|file| file.file_stem());
+    Ok(names
+        .map(|name| name.to_string_lossy().into_owned())
+        .collect())
 }
 
 /// A package to change.
@@ -170,13 +157,8 @@ impl<'a> Package<'a> {
     fn mutants(&self) -> Command {
         let mut cargo = command("cargo");
         cargo
-            .args([
-                "mutants",
-                "--no-shuffle",
-                "--package",
-                &self.name,
-                "--config",
-            ])
+            .args(["mutants", "--no-shuffle", "--package", &self.name])
+            .arg("--config")
             .arg(self.settings_file())
             .args(&self.choice)
             .current_dir(self.root);
@@ -193,7 +175,7 @@ impl<'a> Package<'a> {
     fn run(&self) -> Result<Counts> {
         let mut cargo = self.mutants();
         if self.run_baseline()? {
-            cargo.args(SKIP_BASELINE);
+            cargo.args(SKIP_BASELINE.split(' '));
         }
         cargo.arg("--output").arg(&self.folder);
         let status = cargo.envs(environment(self.root)).status();
@@ -271,7 +253,6 @@ fn environment(root: &Path) -> [(&'static str, PathBuf); 3] {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -170,15 +170,8 @@ fn trainer(root: &Path, options: &Options) -> Command {
 fn fit(root: &Path, options: &Options, method: &str, seed: u64, name: &str) -> Command {
     let mut fit = trainer(root, options);
     let base_method = method.strip_suffix(BOXES).unwrap_or(method);
-    fit.args([
-        "fit",
-        "--dataset",
-        &options.dataset,
-        "--method",
-        base_method,
-        "--name",
-        name,
-    ]);
+    fit.args(["fit", "--dataset", &options.dataset]);
+    fit.args(["--method", base_method, "--name", name]);
     if let Some(init) = &options.init {
         fit.arg("--init")
             .arg(init.replace("{seed}", &seed.to_string()));
@@ -198,12 +191,8 @@ fn fit(root: &Path, options: &Options, method: &str, seed: u64, name: &str) -> C
     if let Some(taxonomy) = &options.taxonomy {
         fit.arg(format!("dataset.taxonomy={taxonomy}"));
     }
-    fit.args(
-        options
-            .pairs
-            .iter()
-            .filter_map(|pair| pair_of(pair, method)),
-    );
+    let pairs = options.pairs.iter();
+    fit.args(pairs.filter_map(|pair| pair_of(pair, method)));
     fit
 }
 
@@ -280,15 +269,11 @@ fn without_folders(pair: &str) -> String {
 /// Returns the settings of the study, for the document.
 fn settings(root: &Path, options: &Options) -> String {
     let start = options.init.as_ref().map_or("", |_| "--init … ");
-    let more = if options.pairs.is_empty() {
-        String::new()
-    } else {
-        let pairs: Vec<String> = options
-            .pairs
-            .iter()
-            .map(|pair| without_folders(pair))
-            .collect();
-        format!(" -- {}", pairs.join(" "))
+    let pairs = options.pairs.iter().map(|pair| without_folders(pair));
+    let pairs: Vec<String> = pairs.collect();
+    let more = match pairs.is_empty() {
+        true => String::new(),
+        false => format!(" -- {}", pairs.join(" ")),
     };
     format!(
         "- Machine: {}\n- Source: {}\n- Command: `cargo xtask study --dataset {} --data … --val … {start}--methods {} \
@@ -308,7 +293,6 @@ fn settings(root: &Path, options: &Options) -> String {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use clap::Parser;

@@ -5,6 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
+use clap::ValueEnum;
 use espalier_lab::torture::{Fault, Options, Task, build, campaign};
 
 /// Runs a campaign; it must end without a violation, and most of its faults must have had an effect.
@@ -19,7 +20,7 @@ fn survives(rounds: u32, seed: u64, task: &[Task], fault: &[Fault]) {
     };
     let built = std::env::var_os("ESPALIER_TRAINER").map(PathBuf::from);
     let trainer = built.unwrap_or_else(|| build(root).unwrap());
-    let summary = campaign(root, &trainer, &options, |line| eprintln!("{line}")).unwrap();
+    let summary = campaign(root, &trainer, &options).unwrap();
     assert!(summary.violations.is_empty(), "{summary}");
     assert_eq!(summary.rounds(), rounds);
     assert!(summary.affected() > 0, "no fault had an effect: {summary}");
@@ -32,7 +33,7 @@ fn quick_commands_survive_a_few_faults() {
         14,
         1,
         &[Task::Import, Task::Prepare, Task::Site],
-        &Fault::ALL,
+        Fault::value_variants(),
     );
 }
 

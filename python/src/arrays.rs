@@ -2,7 +2,6 @@
 
 use burn::tensor::{DType, Device, Tensor, TensorData};
 use espalier_trainer::device::Backend;
-use espalier_trainer::exit::usage;
 use numpy::ndarray::ArrayD;
 use numpy::{Element, IntoPyArray, PyArrayDyn, PyArrayMethods};
 use pyo3::prelude::*;
@@ -60,10 +59,10 @@ impl Array {
     ///
     /// # Errors
     /// Bad usage for another array.
-    pub fn dims<const D: usize>(&self, name: &str) -> anyhow::Result<[usize; D]> {
+    pub fn dims<const D: usize>(&self, name: &str) -> PyResult<[usize; D]> {
         let found = <[usize; D]>::try_from(self.shape.as_slice());
         found.ok().filter(|dims| !dims.contains(&0)).ok_or_else(|| {
-            usage(format!(
+            refused(format!(
                 "{name}: expected an array of {D} dimensions that is not empty, found shape {:?}",
                 self.shape
             ))
@@ -74,11 +73,11 @@ impl Array {
     ///
     /// # Errors
     /// Bad usage for another shape; `why` says where it comes from.
-    pub fn expect(&self, name: &str, shape: &[usize], why: &str) -> anyhow::Result<()> {
+    pub fn expect(&self, name: &str, shape: &[usize], why: &str) -> PyResult<()> {
         if self.shape == shape {
             return Ok(());
         }
-        Err(usage(format!(
+        Err(refused(format!(
             "{name}: expected shape {shape:?}, {why}, found {:?}",
             self.shape
         )))

@@ -31,7 +31,7 @@ const OTHER_FLAGS: [&str; 9] = [
 pub fn tasks() -> Vec<(&'static str, String, String)> {
     let line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let all = ALL.iter();
-    all.map(|task| (task.name(), line(task.about()), line(task.needs())))
+    all.map(|task| (task.name, line(task.about), line(task.needs)))
         .collect()
 }
 

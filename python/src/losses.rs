@@ -16,7 +16,6 @@ use pyo3::prelude::*;
 use self::checks::{chains, choice, curvatures, lineages, relations, same};
 use self::graph::{Loss, computed};
 use crate::arrays::Array;
-use crate::errors::exception;
 use crate::geometry::reduction;
 
 /// Returns the formula of angles: the published one with this `eps`, else the stable one.
@@ -46,7 +45,7 @@ fn clip<'py>(
     scale: Array,
     gradients: bool,
 ) -> Loss<'py> {
-    same([("images", &images), ("texts", &texts)]).map_err(exception)?;
+    same([("images", &images), ("texts", &texts)])?;
     computed(py, gradients, |graph| {
         let (images, texts) = (graph.leaf("images", images), graph.leaf("texts", texts));
         loss::clip(images, texts, graph.leaf::<1>("scale", scale))
@@ -66,7 +65,7 @@ fn meru<'py>(
     literal_eps: Option<f64>,
     gradients: bool,
 ) -> Loss<'py> {
-    same([("images", &images), ("texts", &texts)]).map_err(exception)?;
+    same([("images", &images), ("texts", &texts)])?;
     computed(py, gradients, |graph| {
         let (images, texts) = (graph.leaf("images", images), graph.leaf("texts", texts));
         let (c, scale) = (graph.curvature(c), graph.leaf::<1>("scale", scale));
@@ -79,13 +78,12 @@ type Four = (Array, Array, Array, Array);
 
 /// Checks that the four arrays have one shape, and returns it.
 fn four((image, text, box_image, box_text): &Four) -> PyResult<[usize; 2]> {
-    let all = [
+    same([
         ("images", image),
         ("texts", text),
         ("box_images", box_image),
         ("box_texts", box_text),
-    ];
-    same(all).map_err(exception)
+    ])
 }
 
 /// Weights of HyCoCLIP: both factors on apertures, that of the entailment, and `eps` of the published
@@ -137,7 +135,7 @@ fn phyclip<'py>(
     let (join, terms) = options;
     let [_, width] = four(&points)?;
     let join = reduction(&join)?;
-    let factors = curvatures(&c, width).map_err(exception)?;
+    let factors = curvatures(&c, width)?;
     computed(py, gradients, |graph| {
         let split = |points| product::split(points, factors);
         let points = HycoclipPoints {
@@ -165,12 +163,12 @@ fn atmg<'py>(
     centroid: f64,
     gradients: bool,
 ) -> Loss<'py> {
-    same([("images", &images), ("texts", &texts)]).map_err(exception)?;
+    same([("images", &images), ("texts", &texts)])?;
     let known = [
         ("maximised", ImageApex::Maximised),
         ("minimised", ImageApex::Minimised),
     ];
-    let apex = choice("image_apex", apex, known).map_err(exception)?;
+    let apex = choice("image_apex", apex, known)?;
     computed(py, gradients, |graph| {
         let (images, texts) = (graph.leaf("images", images), graph.leaf("texts", texts));
         let (c, scale) = (graph.curvature(c), graph.leaf::<1>("scale", scale));
@@ -191,7 +189,7 @@ fn parts<'py>(
     scale: Array,
     gradients: bool,
 ) -> Loss<'py> {
-    relations(&wholes, &parts, [&pairs, &entails]).map_err(exception)?;
+    relations(&wholes, &parts, [&pairs, &entails])?;
     computed(py, gradients, |graph| {
         let relations = graph.relations(pairs, entails);
         let (wholes, parts) = (graph.leaf("wholes", wholes), graph.leaf("parts", parts));
@@ -212,7 +210,7 @@ fn parts_euclidean<'py>(
     scale: Array,
     gradients: bool,
 ) -> Loss<'py> {
-    relations(&wholes, &parts, [&pairs, &entails]).map_err(exception)?;
+    relations(&wholes, &parts, [&pairs, &entails])?;
     computed(py, gradients, |graph| {
         let relations = graph.relations(pairs, entails);
         let (wholes, parts) = (graph.leaf("wholes", wholes), graph.leaf("parts", parts));
@@ -238,18 +236,13 @@ fn radial<'py>(
     terms: (f64, f64, f64),
     gradients: bool,
 ) -> Loss<'py> {
-    let [b, n, d] = chains(("positives", &positives), 2).map_err(exception)?;
+    let [b, n, d] = chains(("positives", &positives), 2)?;
     let of = "one row for each positive";
-    negatives
-        .expect("negatives", &[b, n, d], of)
-        .map_err(exception)?;
-    root.expect("root", &[1, d], "one point")
-        .map_err(exception)?;
+    negatives.expect("negatives", &[b, n, d], of)?;
+    root.expect("root", &[1, d], "one point")?;
     if let Some(frozen) = &frozen {
         let why = "one row for each positive, then one for each negative";
-        frozen
-            .expect("frozen", &[2 * b * n, d], why)
-            .map_err(exception)?;
+        frozen.expect("frozen", &[2 * b * n, d], why)?;
     }
     let term = match cone {
         None => PairTerm::Angle,
@@ -258,7 +251,7 @@ fn radial<'py>(
                 ("outside", MarginSide::Outside),
                 ("inside", MarginSide::Inside),
             ];
-            let side = choice("margin_side", &side, known).map_err(exception)?;
+            let side = choice("margin_side", &side, known)?;
             PairTerm::Cone { margin, side }
         }
     };
@@ -296,21 +289,16 @@ fn rcme<'py>(
     gradients: bool,
 ) -> Loss<'py> {
     let (root_mode, terms) = options;
-    let [b, n, d] = lineages(&texts, &negatives, &root).map_err(exception)?;
+    let [b, n, d] = lineages(&texts, &negatives, &root)?;
     if let Some(images) = &images {
-        images
-            .expect("images", &[b, d], "one row for each lineage")
-            .map_err(exception)?;
+        images.expect("images", &[b, d], "one row for each lineage")?;
     }
     if let Some(frozen) = &frozen {
         let why = "one row for each text and negative, lineage by lineage";
-        let rows = b * (2 * n - 1);
-        frozen
-            .expect("frozen", &[rows, d], why)
-            .map_err(exception)?;
+        frozen.expect("frozen", &[b * (2 * n - 1), d], why)?;
     }
     let known = [("root", RootMode::Root), ("parent", RootMode::Parent)];
-    let root_mode = choice("root_mode", &root_mode, known).map_err(exception)?;
+    let root_mode = choice("root_mode", &root_mode, known)?;
     let (margin, global, local, beta, prior) = terms;
     computed(py, gradients, |graph| {
         let lineages = Lineages {

@@ -5,7 +5,7 @@ use numpy::{PyArrayDyn, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 
 use crate::arrays::array;
-use crate::errors::exception;
+use crate::errors::refused;
 
 type Matrix<'py> = PyReadonlyArray2<'py, f64>;
 type Vector<'py> = PyReadonlyArray1<'py, f64>;
@@ -27,14 +27,14 @@ fn numbers<'py>(
     y: &Matrix<'py>,
     number: impl Fn(&[f64], &[f64]) -> f64,
 ) -> Result<'py> {
-    if x.as_array().shape() != y.as_array().shape() {
-        return Err(exception(espalier_trainer::exit::usage(format!(
-            "expected points of one shape, found {:?} and {:?}",
-            x.as_array().shape(),
-            y.as_array().shape()
-        ))));
-    }
     let (x, y) = (x.as_array(), y.as_array());
+    if x.shape() != y.shape() {
+        return Err(refused(format!(
+            "expected points of one shape, found {:?} and {:?}",
+            x.shape(),
+            y.shape()
+        )));
+    }
     let pairs = x.rows().into_iter().zip(y.rows());
     let values = pairs.map(|(x, y)| number(&x.to_vec(), &y.to_vec()));
     let values: Vec<f64> = values.collect();

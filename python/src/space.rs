@@ -33,18 +33,14 @@ fn positive(c: f64) -> PyResult<f64> {
 impl Space {
     fn rows(&self, name: &str, points: &Bound<'_, PyAny>) -> PyResult<Rows> {
         let rows = Rows::read(name, points, self.width)?;
-        match &self.inner {
-            geometry::Space::Product { curvatures, .. }
-                if !rows.width.is_multiple_of(curvatures.len()) =>
-            {
-                Err(refused(format!(
-                    "{name}: expected a width that divides by the {} factors, found {}",
-                    curvatures.len(),
-                    rows.width
-                )))
-            }
-            _ => Ok(rows),
+        let factors = self.inner.curvatures().len().max(1);
+        if rows.width.is_multiple_of(factors) {
+            return Ok(rows);
         }
+        Err(refused(format!(
+            "{name}: expected a width that divides by the {factors} factors, found {}",
+            rows.width
+        )))
     }
 
     /// Computes a number for each point; the result has the shape of the array without its last
@@ -144,11 +140,7 @@ impl Space {
     /// Minus the curvature of each factor; empty on the sphere.
     #[getter]
     fn curvatures(&self) -> Vec<f64> {
-        match &self.inner {
-            geometry::Space::Lorentz { curvature } => vec![*curvature],
-            geometry::Space::Sphere { .. } => Vec::new(),
-            geometry::Space::Product { curvatures, .. } => curvatures.clone(),
-        }
+        self.inner.curvatures().to_vec()
     }
 
     /// The root on the sphere; none elsewhere, where it is the origin.

@@ -32,9 +32,20 @@ def samples() -> list[Path]:
     return SAMPLES
 
 
+def program(*words: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """Runs a program, whatever its exit code."""
+    return subprocess.run(
+        [str(word) for word in words],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+        cwd=cwd,
+    )
+
+
 def call(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    words = [TRAINER, *(str(argument) for argument in arguments)]
-    return subprocess.run(words, capture_output=True, text=True, timeout=600, check=False)
+    return program(TRAINER, *arguments)
 
 
 @pytest.fixture(scope="session")
@@ -59,6 +70,13 @@ def words() -> Callable[..., str]:
         return done.stderr.strip().removeprefix("error: ")
 
     return run
+
+
+def assert_refused(said: str, work: Callable[..., object], *arguments: Any, **options: Any) -> None:
+    """Asserts that a call is bad usage in these words."""
+    with pytest.raises(espalier.UsageError) as caught:
+        work(*arguments, **options)
+    assert str(caught.value) == said
 
 
 @pytest.fixture(scope="session")

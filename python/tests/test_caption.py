@@ -14,7 +14,7 @@ from PIL import Image
 
 import espalier
 
-from conftest import ROOT, TINY
+from conftest import ROOT, TINY, assert_refused
 
 
 def same(found: Any, known: Any) -> None:
@@ -158,14 +158,10 @@ def test_taught_concepts_and_captions_of_a_bundle_are_refused_as_on_the_command_
     captions = tmp_path / "captions.txt"
     captions.write_text("a cat\n")
     said = words("caption", "--model", TINY, "--captions", captions, samples[0])
-    with pytest.raises(espalier.UsageError) as caught:
-        espalier.open(TINY, captions=captions)
-    assert str(caught.value) == said
+    assert_refused(said, espalier.open, TINY, captions=captions)
     missing = tmp_path / "none.json"
     said = words("caption", "--model", TINY, "--extra", missing, samples[0])
-    with pytest.raises(espalier.UsageError) as caught:
-        espalier.open(TINY, extra=[missing])
-    assert str(caught.value) == said
+    assert_refused(said, espalier.open, TINY, extra=[missing])
 
 
 def test_a_checkpoint_is_captioned_by_its_taxonomy(imported, samples, trainer, tmp_path):

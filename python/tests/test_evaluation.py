@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import subprocess
 import sys
 import textwrap
 
@@ -12,7 +11,7 @@ import pytest
 import espalier
 from espalier import _native, tasks
 
-from conftest import ROOT, TINY
+from conftest import ROOT, TINY, program
 
 
 def test_a_task_gives_the_record_of_the_command_line(tiny, folders, trainer):
@@ -90,13 +89,7 @@ def test_ctrl_c_stops_between_two_batches(folders):
                 print("interrupted")
         print(len(model.caption([{str(ROOT / "static/samples/small/cat.jpg")!r}])))
     """
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(script)],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    done = program(sys.executable, "-c", textwrap.dedent(script))
     assert done.stdout.split() == ["interrupted", "interrupted", "1"], done.stderr
 
 
@@ -115,13 +108,7 @@ def test_ctrl_c_stops_an_evaluation(folders):
         except KeyboardInterrupt:
             print("interrupted")
     """
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(script)],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    done = program(sys.executable, "-c", textwrap.dedent(script))
     assert done.stdout.split() == ["interrupted"], done.stderr
 
 

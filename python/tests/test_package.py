@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import textwrap
 from importlib import metadata
@@ -14,7 +13,7 @@ from nbclient import NotebookClient
 
 import espalier
 
-from conftest import ROOT, TINY, call
+from conftest import ROOT, TINY, call, program
 
 PACKAGE = Path(espalier.__file__).parent
 SCRIPT = """
@@ -56,14 +55,8 @@ WRONG = {
 def mypy(folder: Path, code: str) -> str:
     file = folder / "script.py"
     file.write_text(textwrap.dedent(code))
-    done = subprocess.run(
-        [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(folder / "cache"), str(file)],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=folder,
-    )
-    return done.stdout
+    flags = ["--strict", "--cache-dir", folder / "cache"]
+    return program(sys.executable, "-m", "mypy", *flags, file, cwd=folder).stdout
 
 
 def test_a_script_has_types_and_wrong_calls_are_found(tmp_path):
@@ -77,24 +70,13 @@ def test_a_script_has_types_and_wrong_calls_are_found(tmp_path):
 
 
 def test_the_package_itself_has_strict_types(tmp_path):
-    done = subprocess.run(
-        [sys.executable, "-m", "mypy", "--strict", "--no-incremental", "-p", "espalier"],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=tmp_path,
-    )
+    flags = ["--strict", "--no-incremental", "-p", "espalier"]
+    done = program(sys.executable, "-m", "mypy", *flags, cwd=tmp_path)
     assert "Success" in done.stdout, done.stdout
 
 
 def test_the_stubs_are_those_of_the_native_module(tmp_path):
-    done = subprocess.run(
-        [sys.executable, "-m", "mypy.stubtest", "espalier", "--concise"],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=tmp_path,
-    )
+    done = program(sys.executable, "-m", "mypy.stubtest", "espalier", "--concise", cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -111,18 +93,13 @@ def test_everything_that_is_promised_is_there_and_documented():
 
 def test_the_command_line_is_that_of_the_trainer(samples):
     known = call("caption", "--model", TINY, samples[0])
-    done = subprocess.run(
-        [sys.executable, "-m", "espalier", "caption", "--model", str(TINY), str(samples[0])],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = program(sys.executable, "-m", "espalier", "caption", "--model", TINY, samples[0])
     assert (done.returncode, done.stdout) == (0, known.stdout)
     [script] = [s for s in metadata.entry_points(group="console_scripts") if s.name == "espalier"]
     assert script.value == "espalier.__main__:main"
-    program = Path(sys.executable).with_name("espalier")
+    espalier_program = Path(sys.executable).with_name("espalier")
     for arguments in (["caption"], ["eval", "--task", "none"], ["--version"], ["caption", "--help"]):
-        ours = subprocess.run([program, *arguments], capture_output=True, text=True, check=False)
+        ours = program(espalier_program, *arguments)
         theirs = call(*arguments)
         assert ours.returncode == theirs.returncode
         assert ours.stdout.replace("espalier", "trainer") == theirs.stdout.replace(

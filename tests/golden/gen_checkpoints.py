@@ -250,12 +250,6 @@ def open_clip_config(quick, vision, text, embed, **more):
     return model | ({"quick_gelu": True} if quick else {})
 
 
-def open_clip_model(config):
-    from open_clip.model import CLIP
-
-    return CLIP(**config)
-
-
 def save_open_clip(folder, model, config, name="open_clip_model.safetensors"):
     from safetensors.torch import save_file
 

@@ -36,7 +36,6 @@ pub const LINEAGES: TrainingData = TrainingData {
 
 impl TrainingData {
     /// Returns the path of the file in the folder of the chains.
-    #[must_use]
     pub fn path(self, folder: &Path) -> Option<PathBuf> {
         self.file.map(|name| folder.join(name))
     }
@@ -46,7 +45,6 @@ impl TrainingData {
 ///
 /// # Panics
 /// When the default configuration is invalid.
-#[must_use]
 pub fn every_method() -> Vec<(MethodName, TrainingData)> {
     let all = MethodName::value_variants().iter();
     all.flat_map(|&method| data_for(method).iter().map(move |&data| (method, data)))

@@ -41,12 +41,20 @@ pub enum Answer {
     Status(u16),
     /// With half of the announced bytes.
     Cut,
+    /// With half of the bytes of the whole object, whatever was asked for.
+    HalfWithoutRanges,
+    /// With no more than this many of the announced bytes.
+    First(usize),
     /// With as many bytes, all of them changed.
     OtherBytes,
     /// With the head of another range.
     OtherRange,
     /// With more bytes than announced, without an end.
     Endless,
+    /// Without a length and without an end.
+    Unmeasured,
+    /// With the same path at this port of the same machine.
+    SentTo(u16),
     /// After this many milliseconds.
     Slow(u64),
     /// With the whole object, whatever was asked for.
@@ -80,7 +88,6 @@ impl ObjectServer {
     ///
     /// # Panics
     /// If the folder cannot be read or no port is free.
-    #[must_use]
     pub fn of(bucket: &str, folder: &Path) -> Self {
         let files = fs::read_dir(folder).unwrap_or_else(|e| panic!("{e}"));
         let objects = files
@@ -124,13 +131,11 @@ impl ObjectServer {
     }
 
     /// Returns all requests so far.
-    #[must_use]
     pub fn asked(&self) -> Vec<Asked> {
         lock(&self.state.asked).clone()
     }
 
     /// Returns the number of bytes that were asked for in parts.
-    #[must_use]
     pub fn bytes_asked(&self) -> usize {
         let asked = lock(&self.state.asked);
         asked
@@ -161,7 +166,12 @@ fn read_request(stream: &TcpStream) -> Option<Asked> {
         match name.to_ascii_lowercase().as_str() {
             "range" => {
                 let (first, last) = value.strip_prefix("bytes=")?.split_once('-')?;
-                asked.range = Some((first.parse().ok()?, last.parse().ok()?));
+                let last = match last {
+                    // To the end.
+                    "" => usize::MAX - 1,
+                    last => last.parse().ok()?,
+                };
+                asked.range = Some((first.parse().ok()?, last));
             }
             "if-match" => asked.if_match = Some(value.to_owned()),
             "authorization" => asked.authorization = Some(value.to_owned()),
@@ -207,10 +217,15 @@ fn write_answer(
         if asked.method == "HEAD" {
             return stream.write_all(b"\r\n");
         }
-        stream.write_all(format!("Content-Length: {len}\r\n\r\n").as_bytes())?;
+        let length = match way {
+            Answer::Unmeasured => "\r\n".to_owned(),
+            _ => format!("Content-Length: {len}\r\n\r\n"),
+        };
+        stream.write_all(length.as_bytes())?;
         match way {
-            Answer::Cut => stream.write_all(&body[..len / 2]),
-            Answer::Endless => loop {
+            Answer::Cut | Answer::HalfWithoutRanges => stream.write_all(&body[..len / 2]),
+            Answer::First(bytes) => stream.write_all(&body[..len.min(bytes)]),
+            Answer::Endless | Answer::Unmeasured => loop {
                 stream.write_all(body)?;
             },
             _ => stream.write_all(body),
@@ -219,6 +234,10 @@ fn write_answer(
     if let Answer::Status(status) = way {
         let repeated = asked.authorization.clone().unwrap_or_default();
         return send(&format!("{status} Fault"), "", repeated.as_bytes());
+    }
+    if let Answer::SentTo(port) = way {
+        let to = format!("Location: http://127.0.0.1:{port}{}\r\n", asked.path);
+        return send("302 Found", &to, b"");
     }
     if !matches!(asked.method.as_str(), "GET" | "HEAD") {
         return send("405 Method Not Allowed", "", b"");
@@ -241,7 +260,8 @@ fn write_answer(
         return send("412 Precondition Failed", "", b"");
     }
     let known = format!("ETag: {tag}\r\nLast-Modified: Tue, 01 Jul 2025 10:00:00 GMT\r\n");
-    let Some((first, last)) = asked.range.filter(|_| way != Answer::NoRanges) else {
+    let has_ranges = !matches!(way, Answer::NoRanges | Answer::HalfWithoutRanges);
+    let Some((first, last)) = asked.range.filter(|_| has_ranges) else {
         let length = format!("{known}Content-Length: {}\r\n", object.len());
         let headers = if asked.method == "HEAD" {
             &length

@@ -16,7 +16,6 @@ impl Schema {
     ///
     /// # Panics
     /// When it cannot be read or is no schema.
-    #[must_use]
     pub fn open(name: &str) -> Self {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/schema");
         let path = folder
@@ -31,7 +30,6 @@ impl Schema {
     }
 
     /// Returns how a value breaks the schema, with every place; `None` if it conforms.
-    #[must_use]
     pub fn violations(&self, value: &Value) -> Option<String> {
         let checked = self.all.validate(value, self.index);
         checked.err().map(|error| format!("{error:#}"))

@@ -1,12 +1,11 @@
 //! The configuration of a run: defaults, then a TOML file, then flags, then `key=value`.
 
+mod choices;
 mod layers;
 mod loss;
 mod method_name;
-mod precision;
 mod recipes;
 mod renamed;
-mod report_to;
 mod rules;
 mod schedule;
 mod trainable;
@@ -15,6 +14,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+pub use choices::{Precision, ReportTo};
 use clap::ValueEnum;
 use espalier_core::model::{Arithmetic, DualConfig, Preset};
 pub use espalier_data::{Needs, RankText};
@@ -22,10 +22,8 @@ use espalier_io::exit::usage;
 use layers::{layer_of, merge, read_table};
 pub use loss::*;
 pub use method_name::MethodName;
-pub use precision::Precision;
 use recipes::{layer_text, method_layer};
 use renamed::rename;
-pub use report_to::ReportTo;
 pub use schedule::Schedule;
 use serde::{Deserialize, Serialize};
 use toml::Table;
@@ -163,7 +161,6 @@ pub struct ModelConfig {
 
 impl ModelConfig {
     /// Returns the architecture, before a method sets the embedding space.
-    #[must_use]
     pub fn architecture(&self) -> DualConfig {
         let architecture = self.architecture.clone();
         let mut architecture = architecture.unwrap_or_else(|| self.preset.config());
@@ -355,7 +352,6 @@ impl TrainConfig {
 
     /// Returns the configuration with file names in place of full paths, for publication: it names
     /// no folder of this machine.
-    #[must_use]
     pub fn without_folders(mut self) -> Self {
         let name = |path: &PathBuf| path.file_name().map_or_else(PathBuf::new, PathBuf::from);
         let (d, m) = (&mut self.dataset, &mut self.model);
@@ -373,13 +369,11 @@ impl TrainConfig {
 
     /// Returns the number of samples per step; the largest number if it is too large, which the rules of
     /// the two factors refuse.
-    #[must_use]
     pub fn samples_of_step(&self) -> usize {
         self.train.batch_size.saturating_mul(self.train.accum_freq)
     }
 
     /// Returns the bytes of one checkpoint: weights and two moments, in `f32`.
-    #[must_use]
     pub fn checkpoint_bytes(&self) -> u64 {
         3 * 4 * self.model.architecture().parameters()
     }
@@ -394,92 +388,86 @@ impl TrainConfig {
 }
 
 #[cfg(test)]
+impl TrainConfig {
+    /// Returns the defaults with these `key=value` pairs.
+    pub(crate) fn of_pairs(pairs: &[&str]) -> anyhow::Result<Self> {
+        let pairs: Vec<String> = pairs.iter().map(|pair| (*pair).to_owned()).collect();
+        Self::resolve(None, Table::new(), &pairs)
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
+    fn of(pairs: &[&str]) -> TrainConfig {
+        TrainConfig::of_pairs(pairs).unwrap()
+    }
+
+    fn refused(pair: &str) -> anyhow::Error {
+        TrainConfig::of_pairs(&[pair]).unwrap_err()
+    }
+
     #[test]
     fn the_shipped_defaults_are_a_complete_configuration() {
-        let config = TrainConfig::resolve(None, Table::new(), &[]).unwrap();
+        let config = of(&[]);
         let again = config.to_toml().unwrap().parse::<Table>().unwrap();
         assert_eq!(TrainConfig::resolve(None, again, &[]).unwrap(), config);
     }
 
     #[test]
     fn sizes_whose_products_would_overflow_are_refused() {
-        let refused = |pair: &str| {
-            let error = TrainConfig::resolve(None, Table::new(), &[pair.to_owned()]);
-            error.unwrap_err().to_string()
-        };
-        let message = refused("train.batch_size=4611686018427387904");
+        let message = refused("train.batch_size=4611686018427387904").to_string();
         assert!(message.contains("between 2 and 1048576"), "{message}");
-        let message = refused("train.accum_freq=4611686018427387904");
+        let message = refused("train.accum_freq=4611686018427387904").to_string();
         assert!(message.contains("between 1 and 1048576"), "{message}");
-        let mut both = TrainConfig::resolve(None, Table::new(), &[]).unwrap();
+        let mut both = of(&[]);
         (both.train.batch_size, both.train.accum_freq) = (1 << 62, 8);
         assert_eq!(both.samples_of_step(), usize::MAX);
         let mut model = Preset::VitT8_64.config();
         model.vision.patch = 0;
-        let model = Table::try_from(model).unwrap();
-        let message = refused(&format!("model.architecture={}", toml::Value::Table(model)));
+        let model = toml::Value::Table(Table::try_from(model).unwrap());
+        let message = refused(&format!("model.architecture={model}")).to_string();
         assert!(message.contains("vision.patch"), "{message}");
     }
 
     #[test]
     fn a_published_configuration_names_no_folder() {
-        let pairs = ["dataset.data=[\"/secret/folder/a.parquet\"]".to_owned()];
-        let config = TrainConfig::resolve(None, Table::new(), &pairs)
-            .unwrap()
-            .without_folders();
+        let config = of(&["dataset.data=[\"/secret/folder/a.parquet\"]"]).without_folders();
         assert_eq!(config.dataset.data, [PathBuf::from("a.parquet")]);
         assert!(!config.to_toml().unwrap().contains("secret"));
     }
 
     #[test]
     fn defaults_of_the_method_override_general_defaults_and_pairs_override_both() {
-        let of = |pairs: &[&str]| {
-            let pairs: Vec<String> = pairs.iter().map(|p| (*p).to_owned()).collect();
-            TrainConfig::resolve(None, Table::new(), &pairs).unwrap()
-        };
         assert_eq!(of(&["train.method=re"]).optim.lr, 5e-5);
         assert_eq!(of(&["train.method=re", "optim.lr=1e-6"]).optim.lr, 1e-6);
         assert_eq!(of(&["train.method=clip"]).optim.lr, 1e-3);
     }
 
     #[test]
-    fn every_paper_has_a_recipe_that_is_valid() {
-        for method in MethodName::value_variants() {
-            let path = PathBuf::from(format!("paper:{}", method.name()));
-            TrainConfig::resolve(Some(&path), Table::new(), &[]).unwrap();
-        }
+    fn a_paper_without_a_recipe_is_refused_with_those_that_have_one() {
         let error = TrainConfig::resolve(Some(Path::new("paper:clop")), Table::new(), &[]);
         assert!(error.unwrap_err().to_string().contains("one of clip, meru"));
     }
 
     #[test]
     fn later_layers_win_and_unknown_keys_are_named() {
-        let pairs = ["optim.lr=1e-3".to_owned(), "train.method=clip".to_owned()];
-        let config = TrainConfig::resolve(None, Table::new(), &pairs).unwrap();
+        let config = of(&["optim.lr=1e-3", "train.method=clip"]);
         assert_eq!(config.optim.lr, 1e-3);
         assert_eq!(config.train.method, MethodName::Clip);
-        let pairs = ["dataset.data=[\"a\", \"b\"]", "dataset.weights=1,0.5"];
-        let pairs = pairs.map(str::to_owned);
-        let config = TrainConfig::resolve(None, Table::new(), &pairs).unwrap();
+        let config = of(&["dataset.data=[\"a\", \"b\"]", "dataset.weights=1,0.5"]);
         assert_eq!(config.dataset.weights, [1.0, 0.5]);
-        let error = TrainConfig::resolve(None, Table::new(), &pairs[1..]).unwrap_err();
-        assert!(error.to_string().contains("one number above 0"), "{error}");
 
-        let error = TrainConfig::resolve(None, Table::new(), &["loss.outliers=1".into()]);
-        let error = error.unwrap_err().to_string();
-        assert!(error.contains("0 if loss.labels is 0"), "{error}");
-
-        let error =
-            TrainConfig::resolve(None, Table::new(), &["optim.speed=9".into()]).unwrap_err();
-        assert!(
-            error.to_string().contains("unknown field `speed`"),
-            "{error}"
-        );
-        assert_eq!(crate::exit_code::code(&error), 2);
-        let error = TrainConfig::resolve(None, Table::new(), &["lr=9".into()]).unwrap_err();
-        assert!(error.to_string().contains("block.key=value"), "{error}");
+        for (pair, told) in [
+            ("dataset.weights=1,0.5", "one number above 0"),
+            ("loss.outliers=1", "0 if loss.labels is 0"),
+            ("optim.speed=9", "unknown field `speed`"),
+            ("lr=9", "block.key=value"),
+        ] {
+            let error = refused(pair);
+            assert!(error.to_string().contains(told), "{error}");
+            assert_eq!(crate::exit_code::code(&error), 2);
+        }
     }
 }

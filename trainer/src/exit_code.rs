@@ -6,7 +6,6 @@ use espalier_data::DataError;
 use espalier_io::exit::{Refused, Stopped, Usage};
 
 /// Returns the exit code of an error: that of the first cause in its chain that has one, else 1.
-#[must_use]
 pub fn code(error: &anyhow::Error) -> u8 {
     for cause in error.chain() {
         if let Some(stopped) = cause.downcast_ref::<Stopped>() {

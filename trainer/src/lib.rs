@@ -5,8 +5,6 @@
 //! the path of its output. [`fit`] turns [`data`] into checkpoints ([`model_file`]); [`eval`] turns
 //! checkpoints into metrics, and [`export`] turns them into bundles.
 
-#![cfg_attr(test, allow(clippy::unwrap_used))]
-
 use std::ffi::OsString;
 use std::process::ExitCode;
 
@@ -29,7 +27,6 @@ pub use espalier_figures::{figure, plot};
 pub use espalier_io::{disk, exit, output, ranks, run_metrics, storage};
 
 /// Parses the command line, runs the command, prints its error and returns its exit code.
-#[must_use]
 pub fn run() -> ExitCode {
     memory::keep_freed_blocks();
     ExitCode::from(run_with(std::env::args_os()))

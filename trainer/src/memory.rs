@@ -26,7 +26,6 @@ pub const MIB: f64 = 1_048_576.0;
 
 /// Returns the peak resident memory of this process so far, in bytes; `None` if the system does not
 /// report it.
-#[must_use]
 pub fn peak() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"))?;

@@ -12,6 +12,7 @@ use crate::components::{
 };
 use crate::controller::AppController;
 use crate::load::DEFAULT_MODEL;
+use crate::load::bundle::folder;
 use crate::state::link::Link;
 use crate::taught::Taught;
 use crate::workspace::Workspace;
@@ -27,7 +28,8 @@ pub fn start() {
         .get_element_by_id("app")
         .and_then(|element| element.dyn_into::<HtmlElement>().ok());
     let Some(mount) = mount else { return };
-    let base = folder(&document().base_uri().ok().flatten().unwrap_or_default());
+    let address = document().base_uri().ok().flatten().unwrap_or_default();
+    let base = folder(&address).to_owned();
     let query = window().location().search().unwrap_or_default();
     // The placeholder has the same size, so the layout does not shift.
     mount.set_inner_html("");
@@ -38,14 +40,6 @@ fn show_crash() {
     if let Some(note) = document().get_element_by_id("crash") {
         let _ = note.remove_attribute("hidden");
     }
-}
-
-/// Returns the folder of an address, including its last slash.
-fn folder(address: &str) -> String {
-    let path = address.split(['?', '#']).next().unwrap_or(address);
-    path.rfind('/')
-        .map_or(path, |slash| &path[..=slash])
-        .to_owned()
 }
 
 /// The dynamic part of the page.

@@ -1,14 +1,14 @@
 //! The visitor's camera. Its frames are read on this device like any photo.
 
 use js_sys::Reflect;
-use wasm_bindgen::{JsCast as _, JsValue};
+use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{
     File, HtmlVideoElement, MediaDevices, MediaStream, MediaStreamConstraints, MediaStreamTrack,
 };
 
-use crate::load::fetch::message_of;
-use crate::photo::{canvas, context, file_of, jpeg};
+use crate::load::js::{message_of, of_navigator};
+use crate::photo::{canvas, context, encoded, file_of};
 use crate::ui_error::UiError;
 
 /// Longest side of a frame that is read while the camera runs, in pixels: enough for every model.
@@ -30,14 +30,10 @@ impl Drop for Camera {
 
 /// Returns the browser's cameras; `None` on insecure addresses.
 fn devices() -> Option<MediaDevices> {
-    let navigator = web_sys::window()?.navigator();
-    // The bindings would throw where it is missing.
-    let devices = Reflect::get(&navigator, &"mediaDevices".into()).ok()?;
-    devices.is_truthy().then(|| devices.unchecked_into())
+    of_navigator("mediaDevices").map(JsCast::unchecked_into)
 }
 
 /// Returns whether the browser offers cameras to this page.
-#[must_use]
 pub fn is_offered() -> bool {
     devices().is_some()
 }
@@ -82,6 +78,6 @@ pub async fn frame(video: &HtmlVideoElement, max_side: f64) -> Option<File> {
     let pen = context(&canvas)?;
     pen.draw_image_with_html_video_element_and_dw_and_dh(video, 0.0, 0.0, width, height)
         .ok()?;
-    let blob = jpeg(&canvas).await.ok()?;
+    let blob = encoded(&canvas, "image/jpeg").await.ok()?;
     file_of(&blob, "camera.jpg").ok()
 }

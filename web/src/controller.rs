@@ -19,9 +19,9 @@ use crate::messages::photo_id::PhotoId;
 use crate::messages::protocol::{BUILD, Backend, Request, Response};
 use crate::messages::query::{Query, QueryAnswer};
 use crate::pending_queries::{PendingQueries, Report};
-use crate::photo::Photo;
+use crate::photo::{Photo, bytes_of};
 use crate::state::choice::{Missing, Preference, Probe};
-use crate::state::session::{Command, Engine, Event, Session};
+use crate::state::session::{Answer, Command, Engine, Event, Session};
 use crate::ui_error::UiError;
 
 /// The session, the displayed photo, and the resources to execute commands; cheap to copy.
@@ -39,6 +39,7 @@ pub struct AppController {
 struct Resources {
     base: String,
     model: String,
+    manifest_url: String,
     client: Client,
     pending_queries: PendingQueries,
     lists: Shared<LocalBoxFuture<'static, Lists>>,
@@ -46,22 +47,16 @@ struct Resources {
     last_id: Cell<u64>,
 }
 
-impl Resources {
-    fn manifest_url(&self) -> String {
-        format!("{}{}", self.base, manifest_of(&self.model))
-    }
-}
-
 impl AppController {
     /// Creates a controller for the page at `base` (its folder's address) with the model of this name.
-    #[must_use]
     pub fn new(base: String, model: String, preference: Preference) -> Self {
         let manifest_url = format!("{base}{}", manifest_of(&model));
-        let folder = base.clone();
-        let lists = async move { lists::read(&folder, &manifest_url).await };
+        let (folder, manifest) = (base.clone(), manifest_url.clone());
+        let lists = async move { lists::read(&folder, &manifest).await };
         let resources = Resources {
             base,
             model,
+            manifest_url,
             client: Client::default(),
             pending_queries: PendingQueries::default(),
             lists: lists.boxed_local().shared(),
@@ -100,7 +95,6 @@ impl AppController {
     }
 
     /// Returns a new, unused photo number.
-    #[must_use]
     pub fn next_id(self) -> PhotoId {
         let resources = self.resources();
         let id = PhotoId(resources.last_id.get() + 1);
@@ -152,22 +146,51 @@ impl AppController {
         self.ask(query, None, Rc::new(|_, _| ())).await
     }
 
+    /// Reads a photo, or a region of it as in [`Query::Read`], whatever photo is displayed. Returns its
+    /// answer and its distance to the root.
+    ///
+    /// # Errors
+    /// As [`bytes_of`] and [`AppController::ask`], and when page and engine are of different versions.
+    pub async fn read(
+        self,
+        photo: PhotoId,
+        file: &File,
+        region: Option<[f32; 4]>,
+    ) -> Result<(Answer, f64), UiError> {
+        let bytes = bytes_of(file).await?;
+        let query = Query::Read { photo, region };
+        match self.ask(query, Some(bytes), Rc::new(|_, _| ())).await? {
+            QueryAnswer::Read { json, radius } => Ok((Answer::parse(photo, json)?, radius)),
+            _ => Err(UiError::other_answer()),
+        }
+    }
+
+    /// Calls `react` whenever another photo is given, or none.
+    pub fn on_new_photo(self, react: impl Fn() + 'static) {
+        Effect::new(move |before: Option<Option<PhotoId>>| {
+            let photo = self
+                .photo
+                .with(|photo| photo.as_ref().map(|photo| photo.id));
+            if before.is_some_and(|before| before != photo) {
+                react();
+            }
+            photo
+        });
+    }
+
     /// Returns whether the engine is ready.
-    #[must_use]
     pub fn is_ready(self) -> bool {
         self.session
             .with(|session| matches!(session.engine, Engine::Ready(_)))
     }
 
     /// Returns the page's folder and the address of the model's manifest.
-    #[must_use]
     pub fn addresses(self) -> (String, String) {
         let resources = self.resources();
-        (resources.base.clone(), resources.manifest_url())
+        (resources.base.clone(), resources.manifest_url.clone())
     }
 
     /// Returns the name of the model's folder.
-    #[must_use]
     pub fn model(self) -> String {
         self.resources().model.clone()
     }
@@ -215,7 +238,7 @@ impl AppController {
             Command::Load => {
                 let resources = self.resources();
                 let request = Request::Load {
-                    manifest_url: resources.manifest_url(),
+                    manifest_url: resources.manifest_url.clone(),
                     build: Some(BUILD.to_owned()),
                 };
                 self.report_failure(resources.client.send(&request, None));
@@ -291,7 +314,6 @@ impl AppController {
 ///
 /// # Panics
 /// Never on this page: `app::start` provides it to every component.
-#[must_use]
 pub fn use_controller() -> AppController {
     expect_context::<AppController>()
 }

@@ -12,7 +12,6 @@ use crate::words::{also_sentence, answer_at, answer_guess, how_sure_of, position
 
 /// Turns a result into text, with a receipt for the bundle's manifest. `tree` is the taxonomy of
 /// the result.
-#[must_use]
 pub fn narrate(result: &CaptionResult, manifest: &Manifest, tree: Option<&Taxonomy>) -> Narration {
     let path = &result.taxonomy.path;
     let of_tree = Dial::of(&result.taxonomy, tree);
@@ -61,7 +60,6 @@ pub fn narrate(result: &CaptionResult, manifest: &Manifest, tree: Option<&Taxono
 }
 
 /// Describes the location of a node in one sentence.
-#[must_use]
 pub fn place_sentence(place: &Lineage, taxonomy: &TaxonomyResult) -> String {
     let p = place.path.last().map_or(0.0, |step| step.p);
     let stop = taxonomy
@@ -75,11 +73,8 @@ pub fn place_sentence(place: &Lineage, taxonomy: &TaxonomyResult) -> String {
         "This is {}",
         how_sure_of((&place.id, &place.name), p, beyond)
     );
-    if taxonomy.path.iter().any(|step| step.id == place.id) {
-        return format!("{statement}.");
-    }
     let shared = place.path.iter().find(|step| step.id == place.shared);
-    match shared {
+    match shared.filter(|_| at.is_none()) {
         Some(shared) => {
             let (asked, answer) = (&place.name, taxonomy.path.last());
             let answer = answer.map_or("", |step| &*step.name);
@@ -91,22 +86,12 @@ pub fn place_sentence(place: &Lineage, taxonomy: &TaxonomyResult) -> String {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
-    use espalier_core::caption::{PathStep, Rung, Shown};
+    use espalier_core::caption::Rung;
     use espalier_core::statements::Role;
 
     use super::*;
     use crate::sample;
-
-    fn steps(names: &[(&str, f64)]) -> Vec<PathStep> {
-        let step = |(name, p): &(&str, f64)| PathStep {
-            id: (*name).into(),
-            name: (*name).into(),
-            p: *p,
-        };
-        names.iter().map(step).collect()
-    }
 
     fn result() -> CaptionResult {
         sample::result(
@@ -115,7 +100,7 @@ mod tests {
                 sample::rung("a thrush", Some("thrush")),
             ],
             TaxonomyResult {
-                path: steps(&[("entity", 1.0), ("bird", 0.9), ("thrush", 0.3)]),
+                path: sample::steps(&[("entity", 1.0), ("bird", 0.9), ("thrush", 0.3)]),
                 stop: "bird".into(),
             },
         )
@@ -180,17 +165,12 @@ mod tests {
         });
         // The tree alone could not tell what the photo shows.
         let unknown = TaxonomyResult {
-            path: steps(&[("entity", 1.0), ("dish", 0.5), ("pizza", 0.4)]),
+            path: sample::steps(&[("entity", 1.0), ("dish", 0.5), ("pizza", 0.4)]),
             stop: "entity".into(),
         };
         let mut result = sample::result(rungs.to_vec(), unknown);
         result.said = Some(2);
-        result.shows = vec![Shown {
-            text: "people".into(),
-            p: 0.99,
-            role: Role::Subject,
-            node: None,
-        }];
+        result.shows = vec![sample::shown("people", 0.99, Role::Subject)];
         let narration = narrate(&result, &manifest(), None);
         assert_eq!(
             sentences(&narration),
@@ -215,7 +195,7 @@ mod tests {
         let place = Lineage {
             id: "robin".into(),
             name: "robin".into(),
-            path: steps(&[("entity", 1.0), ("bird", 0.9), ("robin", 0.1)]),
+            path: sample::steps(&[("entity", 1.0), ("bird", 0.9), ("robin", 0.1)]),
             shared: "bird".into(),
         };
         assert_eq!(
@@ -225,7 +205,7 @@ mod tests {
         let on_path = Lineage {
             id: "bird".into(),
             name: "bird".into(),
-            path: steps(&[("entity", 1.0), ("bird", 0.9)]),
+            path: sample::steps(&[("entity", 1.0), ("bird", 0.9)]),
             shared: "bird".into(),
         };
         assert_eq!(

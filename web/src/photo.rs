@@ -9,22 +9,12 @@ use web_sys::{
     HtmlImageElement, Url,
 };
 
-use crate::load::fetch::message_of;
+use crate::load::js::message_of;
 use crate::messages::photo_id::PhotoId;
 use crate::ui_error::{Cause, UiError};
 
 /// Longest side of an image that is read from a link, in pixels; larger images are scaled down.
 const MAX_LINKED_SIDE: f64 = 4096.0;
-
-/// The object URL of a file; revoked when dropped.
-#[derive(Debug)]
-struct ObjectUrl(String);
-
-impl Drop for ObjectUrl {
-    fn drop(&mut self) {
-        let _ = Url::revoke_object_url(&self.0);
-    }
-}
 
 /// A photo on the page.
 #[derive(Debug)]
@@ -33,8 +23,16 @@ pub struct Photo {
     pub id: PhotoId,
     /// Name of the sample, if the photo is one.
     pub sample: Option<String>,
-    file: File,
-    url: ObjectUrl,
+    /// The file.
+    pub file: File,
+    /// The file's object URL for display; revoked when the photo is dropped.
+    pub url: String,
+}
+
+impl Drop for Photo {
+    fn drop(&mut self) {
+        let _ = Url::revoke_object_url(&self.url);
+    }
 }
 
 impl Photo {
@@ -51,26 +49,13 @@ impl Photo {
             id,
             sample,
             file,
-            url: ObjectUrl(url),
+            url,
         })
     }
 
     /// Returns the name of the file.
-    #[must_use]
     pub fn name(&self) -> String {
         self.file.name()
-    }
-
-    /// Returns the object URL for display.
-    #[must_use]
-    pub fn url(&self) -> &str {
-        &self.url.0
-    }
-
-    /// Returns the file itself.
-    #[must_use]
-    pub fn file(&self) -> &File {
-        &self.file
     }
 
     /// Reads the bytes of the file.
@@ -113,7 +98,6 @@ pub enum PhotoInput {
 
 /// Returns the images among some files. If there are none, returns all files, so that an error can
 /// be reported for the first.
-#[must_use]
 pub fn image_files(files: Option<FileList>) -> Vec<File> {
     let Some(files) = files else {
         return Vec::new();
@@ -184,19 +168,13 @@ pub async fn fetch_linked(address: &str) -> Result<File, UiError> {
     context
         .draw_image_with_html_image_element_and_dw_and_dh(&image, 0.0, 0.0, width, height)
         .map_err(refused)?;
-    let blob = png(&canvas).await.map_err(refused)?;
+    let blob = encoded(&canvas, "image/png").await.map_err(refused)?;
     let path = address.split(['?', '#']).next().unwrap_or(address);
     let name = path.rsplit('/').find(|part| !part.is_empty());
     file_of(&blob, name.unwrap_or("linked image"))
 }
 
 /// Creates a canvas of this size, in pixels, outside the page.
-#[must_use]
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "sizes of images"
-)]
 pub fn canvas(width: f64, height: f64) -> Option<HtmlCanvasElement> {
     let document = web_sys::window()?.document()?;
     let canvas: HtmlCanvasElement = document.create_element("canvas").ok()?.dyn_into().ok()?;
@@ -206,28 +184,15 @@ pub fn canvas(width: f64, height: f64) -> Option<HtmlCanvasElement> {
 }
 
 /// Returns the 2D drawing context of a canvas.
-#[must_use]
 pub fn context(canvas: &HtmlCanvasElement) -> Option<CanvasRenderingContext2d> {
     canvas.get_context("2d").ok().flatten()?.dyn_into().ok()
 }
 
-/// Encodes a canvas as PNG.
+/// Encodes a canvas as an image of this kind, such as `image/png`.
 ///
 /// # Errors
 /// When the browser does not allow it to be read.
-pub async fn png(canvas: &HtmlCanvasElement) -> Result<Blob, JsValue> {
-    encoded(canvas, "image/png").await
-}
-
-/// Encodes a canvas as JPEG.
-///
-/// # Errors
-/// When the browser does not allow it to be read.
-pub async fn jpeg(canvas: &HtmlCanvasElement) -> Result<Blob, JsValue> {
-    encoded(canvas, "image/jpeg").await
-}
-
-async fn encoded(canvas: &HtmlCanvasElement, kind: &str) -> Result<Blob, JsValue> {
+pub async fn encoded(canvas: &HtmlCanvasElement, kind: &str) -> Result<Blob, JsValue> {
     let promise = Promise::new(&mut |resolve, reject| {
         let done = Closure::once_into_js(move |blob: JsValue| {
             let _ = resolve.call1(&JsValue::NULL, &blob);

@@ -61,7 +61,6 @@ fn storage() -> Option<Storage> {
 }
 
 /// Returns the text stored under a key in this browser.
-#[must_use]
 pub fn stored(key: &str) -> Option<String> {
     storage()?.get_item(key).ok().flatten()
 }

@@ -1,6 +1,5 @@
 //! The concepts that the visitor taught: kept in this browser, and sent to every engine that starts.
 
-use std::rc::Rc;
 use std::sync::Arc;
 
 use espalier_core::caption::{ModelInfo, TaughtCheck, TaughtConcept, TaughtFile};
@@ -10,8 +9,7 @@ use wasm_bindgen_futures::spawn_local;
 use web_sys::File;
 
 use crate::messages::photo_id::PhotoId;
-use crate::messages::query::{Query, QueryAnswer, TreeSource};
-use crate::photo::bytes_of;
+use crate::messages::query::{Query, QueryAnswer};
 use crate::save::{store, stored};
 use crate::state::session::Engine;
 use crate::ui_error::UiError;
@@ -21,20 +19,6 @@ use crate::workspace::Workspace;
 /// model has its own, so that names taught to one never replace those of another.
 fn key(model: &ModelInfo) -> String {
     format!("espalier-taught-{}", model.sha256)
-}
-
-/// A name to learn.
-pub struct Lesson {
-    /// The name.
-    pub name: String,
-    /// Id of the node below which it lies.
-    pub below: String,
-    /// The tree of that node.
-    pub tree: TreeSource,
-    /// The photo that is shown, if it belongs to the lesson.
-    pub shown: Option<PhotoId>,
-    /// Further photos.
-    pub files: Vec<File>,
 }
 
 /// The taught concepts; cheap to copy.
@@ -51,7 +35,6 @@ pub struct Taught {
 
 impl Taught {
     /// Creates the list, and teaches the stored concepts to every engine that becomes ready.
-    #[must_use]
     pub fn new(workspace: Workspace) -> Self {
         let session = workspace.controller.session;
         let model = Memo::new(move |_| {
@@ -83,49 +66,45 @@ impl Taught {
     }
 
     /// Returns whether a node is a taught one.
-    #[must_use]
     pub fn knows(self, id: &str) -> bool {
         self.concepts
             .with(|all| all.iter().any(|concept| concept.id() == id))
     }
 
     /// Returns the concepts as a file; `None` before a model is loaded.
-    #[must_use]
     pub fn file(self) -> Option<String> {
         let model = self.model.get_untracked()?;
         let file = TaughtFile::new(model, self.concepts.get_untracked());
         serde_json::to_string(&file).ok()
     }
 
-    /// Reads the photos of a lesson and teaches its name, in place of an earlier one of this name.
+    /// Teaches a name by photos, those that were read and further files, in place of an earlier one of
+    /// this name. It lies below the node `below` of the shown tree.
     ///
     /// # Errors
     /// When a photo cannot be read, or the name is invalid.
-    pub async fn learn(self, lesson: Lesson) -> Result<TaughtCheck, UiError> {
+    pub async fn learn(
+        self,
+        name: String,
+        below: String,
+        mut photos: Vec<PhotoId>,
+        files: Vec<File>,
+    ) -> Result<TaughtCheck, UiError> {
         let controller = self.workspace.controller;
-        let mut photos: Vec<PhotoId> = lesson.shown.into_iter().collect();
-        for file in &lesson.files {
+        let tree = self.workspace.tree_source.get_untracked();
+        for file in &files {
             let photo = controller.next_id();
-            let query = Query::Read {
-                photo,
-                region: None,
-            };
-            let bytes = bytes_of(file).await?;
-            controller
-                .ask(query, Some(bytes), Rc::new(|_, _| ()))
-                .await?;
+            controller.read(photo, file, None).await?;
             photos.push(photo);
         }
         let query = Query::Learn {
-            name: lesson.name,
-            below: lesson.below,
-            tree: lesson.tree,
+            name,
+            below,
+            tree,
             photos,
         };
         let QueryAnswer::Learned { concept, check } = controller.ask_about(query).await? else {
-            return Err(UiError::version_mismatch(
-                "the answer does not fit the query",
-            ));
+            return Err(UiError::other_answer());
         };
         let mut all = self.concepts.get_untracked();
         all.retain(|known| known.id() != concept.id());
@@ -139,9 +118,8 @@ impl Taught {
         let Some(model) = self.model.get_untracked() else {
             return;
         };
-        let file = TaughtFile::parse(&text, &model);
-        match file.map_err(|error| UiError::bad_concepts(&error)) {
-            Err(error) => self.error.set(Some(error)),
+        match TaughtFile::parse(&text, &model) {
+            Err(error) => self.error.set(Some(UiError::bad_concepts(error))),
             Ok(file) => {
                 let mut all = self.concepts.get_untracked();
                 all.retain(|known| file.concepts.iter().all(|new| new.id() != known.id()));
@@ -172,14 +150,7 @@ impl Taught {
         };
         let QueryAnswer::Taught { bundle, own } = workspace.controller.ask_about(query).await?
         else {
-            return Err(UiError::version_mismatch(
-                "the answer does not fit the query",
-            ));
-        };
-        let tree = |tsv: &str| {
-            Taxonomy::from_tsv(tsv)
-                .map(Arc::new)
-                .map_err(|e| UiError::from(&e))
+            return Err(UiError::other_answer());
         };
         self.concepts.set(concepts);
         let is_empty = self.concepts.with_untracked(Vec::is_empty);
@@ -187,9 +158,11 @@ impl Taught {
             store(&key(&model), self.file().filter(|_| !is_empty).as_deref());
         }
         if let Some(own) = own {
-            workspace.visitor_tree.set(Some(tree(&own)?));
+            let own = Taxonomy::from_tsv(&own)?;
+            workspace.visitor_tree.set(Some(Arc::new(own)));
         }
-        workspace.tree.set(Some(Ok(tree(&bundle)?)));
+        let bundle = Taxonomy::from_tsv(&bundle)?;
+        workspace.tree.set(Some(Ok(Arc::new(bundle))));
         Ok(())
     }
 }

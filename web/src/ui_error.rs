@@ -17,13 +17,10 @@ pub enum Cause {
     Gpu,
     /// The engine itself: it crashed, hung or ran out of memory.
     Engine,
-    /// A feature that this browser lacks.
-    Browser,
 }
 
 impl Cause {
     /// Returns the value used in the page's `data-cause` attributes.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Photo => "photo",
@@ -31,12 +28,10 @@ impl Cause {
             Self::Network => "network",
             Self::Gpu => "gpu",
             Self::Engine => "engine",
-            Self::Browser => "browser",
         }
     }
 
     /// Returns whether both engines would fail alike, so that changing the engine cannot help.
-    #[must_use]
     pub const fn is_shared_by_engines(self) -> bool {
         matches!(self, Self::Bundle | Self::Network | Self::Photo)
     }
@@ -67,14 +62,12 @@ impl UiError {
     }
 
     /// Adds the technical message to the error.
-    #[must_use]
     pub fn with_detail(mut self, detail: impl Into<String>) -> Self {
         self.detail = Some(detail.into());
         self
     }
 
     /// The chosen photo is empty.
-    #[must_use]
     pub fn empty_photo(name: &str) -> Self {
         Self::new(
             Cause::Photo,
@@ -84,7 +77,6 @@ impl UiError {
     }
 
     /// Dropped or pasted data holds no image.
-    #[must_use]
     pub fn no_photo(action: &str) -> Self {
         Self::new(
             Cause::Photo,
@@ -93,18 +85,7 @@ impl UiError {
         )
     }
 
-    /// A region of a photo that holds no pixel.
-    #[must_use]
-    pub fn empty_region() -> Self {
-        Self::new(
-            Cause::Photo,
-            "That part of the photo contains no pixel.",
-            "Draw a larger box.",
-        )
-    }
-
     /// A query about a photo that the running engine has not read.
-    #[must_use]
     pub fn forgotten_photo() -> Self {
         Self::new(
             Cause::Photo,
@@ -114,7 +95,6 @@ impl UiError {
     }
 
     /// A query about a tree that the running engine has not read.
-    #[must_use]
     pub fn forgotten_tree() -> Self {
         Self::new(
             Cause::Photo,
@@ -124,7 +104,6 @@ impl UiError {
     }
 
     /// The model has no text encoder.
-    #[must_use]
     pub fn no_text_encoder() -> Self {
         Self::new(
             Cause::Bundle,
@@ -134,7 +113,6 @@ impl UiError {
     }
 
     /// The visitor's text cannot be read as a tree.
-    #[must_use]
     pub fn bad_tree(reason: &str) -> Self {
         Self::new(
             Cause::Photo,
@@ -144,10 +122,9 @@ impl UiError {
     }
 
     /// Taught names that cannot be used.
-    #[must_use]
-    pub fn bad_concepts(error: &CoreError) -> Self {
+    pub fn bad_concepts(error: CoreError) -> Self {
         let reason = match error {
-            CoreError::Bundle { reason, .. } => reason.clone(),
+            CoreError::Bundle { reason, .. } => reason,
             other => other.to_string(),
         };
         Self::new(
@@ -158,7 +135,6 @@ impl UiError {
     }
 
     /// The camera cannot be used.
-    #[must_use]
     pub fn no_camera(detail: impl Into<String>) -> Self {
         Self::new(
             Cause::Photo,
@@ -169,7 +145,6 @@ impl UiError {
     }
 
     /// A link that leads to no readable image.
-    #[must_use]
     pub fn link_refused(address: &str) -> Self {
         Self::new(
             Cause::Network,
@@ -180,7 +155,6 @@ impl UiError {
     }
 
     /// The engine was silent for too long.
-    #[must_use]
     pub fn silent(seconds: u64) -> Self {
         Self::new(
             Cause::Engine,
@@ -190,7 +164,6 @@ impl UiError {
     }
 
     /// The worker died.
-    #[must_use]
     pub fn died(detail: impl Into<String>) -> Self {
         Self::new(
             Cause::Engine,
@@ -201,7 +174,6 @@ impl UiError {
     }
 
     /// The visitor cancelled the load.
-    #[must_use]
     pub fn cancelled() -> Self {
         Self::new(
             Cause::Network,
@@ -211,7 +183,6 @@ impl UiError {
     }
 
     /// The worker's code could not be loaded at all.
-    #[must_use]
     pub fn not_started(detail: impl Into<String>) -> Self {
         Self::new(
             Cause::Engine,
@@ -222,7 +193,6 @@ impl UiError {
     }
 
     /// A message that does not fit the protocol: page and worker come from different builds.
-    #[must_use]
     pub fn version_mismatch(detail: impl Into<String>) -> Self {
         Self::new(
             Cause::Engine,
@@ -233,8 +203,12 @@ impl UiError {
         .with_detail(detail)
     }
 
+    /// An answer to another query than the one that was sent.
+    pub fn other_answer() -> Self {
+        Self::version_mismatch("the answer does not fit the query")
+    }
+
     /// A file of the model is missing on the server.
-    #[must_use]
     pub fn missing_file(file: &str, status: u16) -> Self {
         Self::new(
             Cause::Bundle,
@@ -245,8 +219,7 @@ impl UiError {
     }
 
     /// A file of the model has invalid content.
-    #[must_use]
-    pub fn in_file(file: &str, reason: &str) -> Self {
+    pub fn in_file(file: &str, reason: impl Into<String>) -> Self {
         Self::new(
             Cause::Bundle,
             format!("The model's file “{file}” is not valid."),
@@ -257,7 +230,6 @@ impl UiError {
     }
 
     /// A file could not be fetched completely.
-    #[must_use]
     pub fn network(file: &str, detail: impl Into<String>) -> Self {
         Self::new(
             Cause::Network,
@@ -268,7 +240,6 @@ impl UiError {
     }
 
     /// The embedding of the stored image is wrong.
-    #[must_use]
     pub fn wrong_self_test(cosine: f32, needed: f32) -> Self {
         Self::new(
             Cause::Engine,
@@ -281,7 +252,6 @@ impl UiError {
     }
 
     /// The embedding of a stored caption is wrong.
-    #[must_use]
     pub fn wrong_text_self_test(cosine: f32, needed: f32) -> Self {
         Self::new(
             Cause::Engine,
@@ -320,32 +290,41 @@ fn advice_for(reason: &str) -> &'static str {
 }
 
 /// Converts an error of core, with its causes and advice for the visitor.
-impl From<&CoreError> for UiError {
-    fn from(error: &CoreError) -> Self {
-        let detail = error.to_string();
+impl From<CoreError> for UiError {
+    fn from(error: CoreError) -> Self {
         match error {
             CoreError::Image(reason) => Self::new(
                 Cause::Photo,
                 format!("This file can't be read as a photo: {reason}."),
-                advice_for(reason),
+                advice_for(&reason),
             ),
-            CoreError::Region(_) => Self::empty_region(),
-            CoreError::Bundle { file, reason } => Self::in_file(file, reason),
-            CoreError::Device(reason) => Self {
-                cause: Cause::Gpu,
-                what: "The device returned no result.".into(),
-                todo: "Try once more; the other engine is used if there is one.".into(),
-                detail: Some(reason.clone()),
-            },
-            _ => Self {
-                cause: Cause::Bundle,
-                what: "The model does not fit this version of the page.".into(),
-                todo: "Reload the page. If it stays so, whoever runs this page has to update the \
-                       page and the model together."
-                    .into(),
-                detail: Some(detail),
-            },
+            CoreError::Region(_) => Self::new(
+                Cause::Photo,
+                "That part of the photo contains no pixel.",
+                "Draw a larger box.",
+            ),
+            CoreError::Bundle { file, reason } => Self::in_file(&file, reason),
+            CoreError::Device(reason) => Self::new(
+                Cause::Gpu,
+                "The device returned no result.",
+                "Try once more; the other engine is used if there is one.",
+            )
+            .with_detail(reason),
+            other => Self::new(
+                Cause::Bundle,
+                "The model does not fit this version of the page.",
+                "Reload the page. If it stays so, whoever runs this page has to update the page \
+                 and the model together.",
+            )
+            .with_detail(other.to_string()),
         }
+    }
+}
+
+/// A text that is no message, query or result of this version.
+impl From<serde_json::Error> for UiError {
+    fn from(error: serde_json::Error) -> Self {
+        Self::version_mismatch(error.to_string())
     }
 }
 
@@ -355,29 +334,24 @@ mod tests {
 
     #[test]
     fn a_photo_error_has_the_message_of_core() {
-        let error = UiError::from(&CoreError::Image("the file is empty (0 bytes)".into()));
+        let error = UiError::from(CoreError::Image("the file is empty (0 bytes)".into()));
         assert_eq!(error.cause, Cause::Photo);
         assert!(error.what.ends_with("the file is empty (0 bytes)."));
         assert_eq!(error.todo, INCOMPLETE_PHOTO);
-        let error = UiError::from(&CoreError::Image("this is not an image".into()));
+        let error = UiError::from(CoreError::Image("this is not an image".into()));
         assert_eq!(error.todo, OTHER_PHOTO);
     }
 
     #[test]
     fn a_heic_photo_is_answered_with_advice_on_jpeg() {
         let decoded = espalier_core::input::decode(b"\0\0\0\x18ftypheic\0\0\0\0heicmif1");
-        assert_eq!(
-            decoded
-                .as_ref()
-                .map(|_| ())
-                .map_err(|e| UiError::from(e).todo),
-            Err(HEIC.into())
-        );
+        let todo = decoded.err().map(|error| UiError::from(error).todo);
+        assert_eq!(todo.as_deref(), Some(HEIC));
     }
 
     #[test]
     fn a_bundle_error_names_the_file() {
-        let error = UiError::from(&CoreError::Bundle {
+        let error = UiError::from(CoreError::Bundle {
             file: "image.safetensors".into(),
             reason: "hash differs".into(),
         });
@@ -393,16 +367,8 @@ mod tests {
     }
 
     #[test]
-    fn only_errors_of_one_engine_may_change_the_engine() {
-        assert!(Cause::Bundle.is_shared_by_engines());
-        assert!(Cause::Network.is_shared_by_engines());
-        assert!(!Cause::Gpu.is_shared_by_engines());
-        assert!(!Cause::Engine.is_shared_by_engines());
-    }
-
-    #[test]
     fn every_other_core_error_is_shown_as_a_model_that_does_not_fit() {
-        let error = UiError::from(&CoreError::TensorShape {
+        let error = UiError::from(CoreError::TensorShape {
             tensor: "visual.cls".into(),
             expected: vec![1, 2],
             found: vec![3],

@@ -80,7 +80,6 @@ const MAX_SEEN: usize = 12;
 
 impl Workspace {
     /// Creates the workspace of a controller from the page's link.
-    #[must_use]
     pub fn new(controller: AppController, link: Link) -> Self {
         let workspace = Self {
             controller,
@@ -102,7 +101,6 @@ impl Workspace {
     }
 
     /// Returns the shown tree.
-    #[must_use]
     pub fn shown(self) -> Option<Arc<Taxonomy>> {
         match self.tree_source.get() {
             TreeSource::Own => self.visitor_tree.get(),
@@ -111,7 +109,6 @@ impl Workspace {
     }
 
     /// Returns the dial of a result, which always refers to the model's own tree.
-    #[must_use]
     pub fn dial(self, taxonomy: &TaxonomyResult) -> Dial {
         self.tree.with(|tree| {
             let tree = tree.as_ref().and_then(|tree| tree.as_ref().ok());
@@ -120,20 +117,17 @@ impl Workspace {
     }
 
     /// Returns the dial that moves along the captions of a result.
-    #[must_use]
     pub fn dial_of(self, result: &CaptionResult) -> Dial {
         Dial::of_ladder(result).unwrap_or_else(|| self.dial(&result.taxonomy))
     }
 
     /// Returns the dial of a path in the shown tree.
-    #[must_use]
     pub fn shown_dial(self, path: &TaxonomyResult) -> Dial {
         Dial::of(path, self.shown().as_deref())
     }
 
     /// Returns the path of an answer in the shown tree. It differs from that of the result if the
     /// visitor's tree is shown, or only some concepts are considered.
-    #[must_use]
     pub fn shown_path(self, answer: &Answer) -> TaxonomyResult {
         let source = self.tree_source.get();
         self.placed.with(|placed| {
@@ -147,7 +141,6 @@ impl Workspace {
     }
 
     /// Returns the displayed answer.
-    #[must_use]
     pub fn answer(self) -> Option<Arc<Answer>> {
         self.controller.session.with(|session| match &session.work {
             Work::Done(answer) => Some(Arc::clone(answer)),
@@ -173,6 +166,22 @@ impl Workspace {
         let title = document().get_element_by_id("tree-title");
         if let Some(title) = title {
             title.scroll_into_view();
+        }
+    }
+
+    /// Switches the shown tree.
+    pub fn switch_tree(self, source: TreeSource) {
+        if self.tree_source.get_untracked() == source {
+            return;
+        }
+        self.below.set(None);
+        self.selected.set(None);
+        // The levels of one tree mean nothing in the other.
+        self.level.set(None);
+        self.placed.set(None);
+        self.tree_source.set(source);
+        if let Some(tree) = untrack(|| self.shown()) {
+            self.outline.set(Outline::new(&tree));
         }
     }
 
@@ -210,7 +219,6 @@ impl Workspace {
     }
 
     /// Returns a link to the current view: node, sample, dial and the model. Never a photo.
-    #[must_use]
     pub fn link(self) -> Link {
         let photo = self.controller.photo.get();
         let answer = self.answer();
@@ -232,11 +240,8 @@ impl Workspace {
     fn follow(self) {
         // The tree is needed as soon as there is a photo, or when the workspace is opened.
         Effect::new(move |_| {
-            let has_photo = self
-                .controller
-                .session
-                .with(|session| session.work.is_some());
-            if has_photo || self.open.get() {
+            let session = self.controller.session;
+            if session.with(|session| session.work.is_some()) || self.open.get() {
                 self.load_tree();
             }
         });
@@ -326,19 +331,10 @@ impl Workspace {
     }
 }
 
-/// Parses a result.
-///
-/// # Errors
-/// When the JSON is not a result, because page and engine are of different versions.
-pub fn result_of(json: &str) -> Result<CaptionResult, UiError> {
-    serde_json::from_str(json).map_err(|error| UiError::version_mismatch(error.to_string()))
-}
-
 /// Returns the workspace of the current component.
 ///
 /// # Panics
 /// Never on this page: `app::start` provides it to every component.
-#[must_use]
 pub fn use_workspace() -> Workspace {
     expect_context::<Workspace>()
 }

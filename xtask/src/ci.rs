@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 
+use crate::names::name_of;
 use crate::process::{capture, command, on_path, run as execute, succeeds};
 use crate::setup::cargo_tool::CargoTool;
 use crate::setup::target::TARGET;
-use crate::setup::{self, wasm_target::Choice};
-use crate::{paths, test_run, web_build};
+use crate::{paths, setup, test_run, web_build};
 
 /// One check, in the order in which they run.
 #[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
@@ -71,7 +71,7 @@ enum Outcome {
 pub fn run(root: &Path, options: &Options) -> Result<()> {
     let mut table = Vec::new();
     for step in chosen(options) {
-        eprintln!("== {}", name(step));
+        eprintln!("== {}", name_of(&step));
         let start = Instant::now();
         let outcome = check(root, step, options).unwrap_or_else(|error| {
             eprintln!("error: {error:#}");
@@ -87,7 +87,7 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
     let failed: Vec<String> = table
         .iter()
         .filter(|(_, outcome, _)| matches!(outcome, Outcome::Failed))
-        .map(|(step, ..)| name(*step))
+        .map(|(step, ..)| name_of(step))
         .collect();
     if !failed.is_empty() {
         bail!("failed: {}", failed.join(", "));
@@ -111,12 +111,6 @@ fn chosen(options: &Options) -> Vec<Step> {
         .collect()
 }
 
-fn name(step: Step) -> String {
-    step.to_possible_value()
-        .map(|v| v.get_name().to_owned())
-        .unwrap_or_default()
-}
-
 fn print(table: &[(Step, Outcome, Duration)]) {
     for (step, outcome, time) in table {
         let result = match outcome {
@@ -126,7 +120,7 @@ fn print(table: &[(Step, Outcome, Duration)]) {
         };
         println!(
             "{:<12} {:>7.1} s  {result}",
-            name(*step),
+            name_of(step),
             time.as_secs_f64()
         );
     }
@@ -135,7 +129,7 @@ fn print(table: &[(Step, Outcome, Duration)]) {
 fn check(root: &Path, step: Step, options: &Options) -> Result<Outcome> {
     match step {
         Step::Fmt => cargo(root, &["fmt", "--all", "--check"]),
-        Step::Typos => optional(root, "typos", &[], "typos"),
+        Step::Typos => optional(root, "typos"),
         Step::Workflows => workflows(root),
         Step::Deny => deny(root),
         Step::Clippy => clippy(root),
@@ -158,7 +152,7 @@ fn check(root: &Path, step: Step, options: &Options) -> Result<Outcome> {
             execute(doc.current_dir(root)).map(|()| Outcome::Passed)
         }
         Step::Sizes => {
-            let tools = setup::wasm(root, Choice::Best)?;
+            let tools = setup::wasm(root)?;
             web_build::build(root, &tools, true).map(|()| Outcome::Passed)
         }
     }
@@ -185,14 +179,8 @@ fn gpu(root: &Path) -> Result<Outcome> {
     for feature in ["wgpu", "cuda"] {
         let mut check = command("cargo");
         check
-            .args([
-                "check",
-                "--release",
-                "-p",
-                "espalier-trainer",
-                "--features",
-                feature,
-            ])
+            .args(["check", "--release", "-p", "espalier-trainer"])
+            .args(["--features", feature])
             // The build script of the CUDA backend downloads LLVM unless this variable says that
             // nothing will be linked.
             .env("DOCS_RS", "1");
@@ -201,13 +189,13 @@ fn gpu(root: &Path) -> Result<Outcome> {
     Ok(Outcome::Passed)
 }
 
-/// Runs a program that may not be installed; `needs` is what must be installed.
-fn optional(root: &Path, program: &str, args: &[&str], needs: &str) -> Result<Outcome> {
-    if on_path(needs).is_none() {
-        let why = format!("{needs} is not installed (`cargo xtask setup --docs` does)");
+/// Runs a program that may not be installed.
+fn optional(root: &Path, program: &str) -> Result<Outcome> {
+    if on_path(program).is_none() {
+        let why = format!("{program} is not installed (`cargo xtask setup --docs` does)");
         return Ok(Outcome::Skipped(why));
     }
-    execute(command(program).args(args).current_dir(root)).map(|()| Outcome::Passed)
+    execute(command(program).current_dir(root)).map(|()| Outcome::Passed)
 }
 
 /// Lints the workflows with those of the two programs that are installed: one knows their grammar, the
@@ -259,7 +247,7 @@ fn deny(root: &Path) -> Result<Outcome> {
 /// Lints the page and each worker separately, since the shipped programs never combine their
 /// features.
 fn clippy_wasm(root: &Path) -> Result<Outcome> {
-    let tools = setup::wasm(root, Choice::Best)?;
+    let tools = setup::wasm(root)?;
     let has_clippy = succeeds(tools.command("cargo").args(["clippy", "--version"]));
     let (verb, lints): (_, &[&str]) = if has_clippy {
         ("clippy", &["--", "-D", "warnings"])
@@ -268,17 +256,8 @@ fn clippy_wasm(root: &Path) -> Result<Outcome> {
     };
     for features in ["", "cpu", "webgpu"] {
         let mut lint = tools.command("cargo");
-        lint.args([
-            verb,
-            "--profile",
-            "release-wasm",
-            "-p",
-            "espalier-web",
-            "--target",
-            TARGET,
-            "--features",
-            features,
-        ]);
+        lint.args([verb, "--profile", "release-wasm", "-p", "espalier-web"]);
+        lint.args(["--target", TARGET, "--features", features]);
         execute(lint.args(lints).current_dir(root))
             .with_context(|| format!("features `{features}`"))?;
     }
@@ -318,7 +297,7 @@ mod tests {
 
     #[test]
     fn a_missing_program_is_skipped_with_advice_on_installing_it() {
-        let outcome = optional(Path::new("."), "none", &[], "no-such-checker");
+        let outcome = optional(Path::new("."), "no-such-checker");
         assert!(matches!(outcome, Ok(Outcome::Skipped(why)) if why.contains("setup --docs")));
     }
 

@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::process::{command, on_path};
 use crate::serve::{Server, check_port};
-use crate::setup::{self, WasmTools, wasm_target::Choice};
+use crate::setup::{self, WasmTools};
 use crate::{engines, paths, phases, web_build};
 
 /// Path of the shipped model in the built page.
@@ -22,7 +22,7 @@ const MODEL: &str = "models/default/manifest.json";
 pub fn run(root: &Path, port: u16, open: bool) -> Result<()> {
     // Checks the port first: a build takes minutes.
     check_port(port)?;
-    let tools = setup::wasm(root, Choice::Best)?;
+    let tools = setup::wasm(root)?;
     let dist = paths::dist(root);
     let early = if dist.join(engines::FILE).exists() {
         None
@@ -37,7 +37,7 @@ pub fn run(root: &Path, port: u16, open: bool) -> Result<()> {
         (None, built) => {
             built?;
             let server = Server::start(&dist, port)?;
-            show_if(open, &server.url());
+            show(open, &server.url());
             server
         }
         (Some(server), Ok(())) => {
@@ -71,24 +71,19 @@ fn serve_first(root: &Path, tools: &WasmTools, port: u16, open: bool) -> Result<
     phases::report();
     eprintln!("the page is open, on the CPU engine; the WebGPU engine is being built");
     println!("{}", server.url());
-    show_if(open, &server.url());
+    show(open, &server.url());
     Ok(Some(server))
 }
 
-fn show_if(open: bool, url: &str) {
-    if open {
-        show(url);
-    }
-}
-
-/// Opens the user's browser where there is a desktop; the address is printed in any case.
-fn show(url: &str) {
+/// With `open`, opens the user's browser where there is a desktop; the address is printed in any case.
+fn show(open: bool, url: &str) {
     let desktop = ["DISPLAY", "WAYLAND_DISPLAY"]
         .iter()
         .any(|n| std::env::var_os(n).is_some());
-    if let Some(opener) = on_path("xdg-open").filter(|_| desktop) {
+    if let Some(opener) = on_path("xdg-open").filter(|_| open && desktop) {
         let quiet = std::process::Stdio::null;
-        command(opener)
+        let mut browser = command(opener);
+        browser
             .arg(url)
             .stdout(quiet())
             .stderr(quiet())

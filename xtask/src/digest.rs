@@ -1,31 +1,26 @@
 //! Hashes that identify build results.
 
-use std::fmt::Write as _;
-
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use sha2::{Digest, Sha256, Sha384};
 
 /// Returns the first 16 hexadecimal digits of the SHA-256 of some files, enough to distinguish
 /// builds.
-#[must_use]
 pub fn short(contents: &[Vec<u8>]) -> String {
     let mut hash = Sha256::new();
     for content in contents {
         hash.update((content.len() as u64).to_le_bytes());
         hash.update(content);
     }
-    hash.finalize()
-        .iter()
-        .take(8)
-        .fold(String::new(), |mut hex, byte| {
-            write!(hex, "{byte:02x}").ok();
-            hex
-        })
+    hex(&hash.finalize()[..8])
+}
+
+/// Returns bytes as hexadecimal digits.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Returns the value of an `integrity` attribute.
-#[must_use]
 pub fn integrity(content: &[u8]) -> String {
     format!("sha384-{}", BASE64_STANDARD.encode(Sha384::digest(content)))
 }

@@ -14,7 +14,6 @@ fn begin(name: &str) -> String {
 }
 
 /// Returns the processor and number of cores.
-#[must_use]
 pub fn machine() -> String {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
@@ -31,7 +30,6 @@ pub fn machine() -> String {
 }
 
 /// Returns the commit, and whether files other than `document` differ from it.
-#[must_use]
 pub fn source(root: &Path, document: &str) -> String {
     let git = |args: &[&str]| capture(command("git").args(args).current_dir(root));
     let Ok(commit) = git(&["rev-parse", "--short", "HEAD"]) else {
@@ -73,7 +71,6 @@ fn replace_between(document: &str, begin: &str, tables: &str) -> Option<String> 
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

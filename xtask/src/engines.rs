@@ -84,7 +84,6 @@ fn remove_others(dist: &Path, folder: &str) -> Result<()> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

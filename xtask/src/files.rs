@@ -1,7 +1,37 @@
-//! Files and folders, copied.
+//! Files and folders, listed and copied.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+/// Returns the files in a folder and in those below it, in the order of their paths.
+///
+/// # Errors
+/// Fails if a folder cannot be read.
+pub fn below(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    let mut pending = vec![folder.to_owned()];
+    while let Some(folder) = pending.pop() {
+        let entries = std::fs::read_dir(&folder);
+        for entry in entries.with_context(|| format!("cannot read {}", folder.display()))? {
+            let path = entry?.path();
+            if path.is_dir() {
+                pending.push(path);
+            } else {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// Returns the name of a file from a folder on, with `/` on every system.
+pub fn name_from(folder: &Path, file: &Path) -> String {
+    let name = file.strip_prefix(folder).unwrap_or(file);
+    name.to_string_lossy().replace('\\', "/")
+}
 
 /// Copies a folder with all that is in it; what `to` already holds under other names stays.
 ///
@@ -22,12 +52,11 @@ pub fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
     #[test]
-    fn folders_in_folders_are_copied_and_other_files_stay() {
+    fn folders_in_folders_are_copied_and_listed_and_other_files_stay() {
         let dir = tempfile::tempdir().unwrap();
         let (from, to) = (dir.path().join("from"), dir.path().join("to"));
         std::fs::create_dir_all(from.join("a/b")).unwrap();
@@ -37,5 +66,8 @@ mod tests {
         copy_folder(&from, &to).unwrap();
         assert_eq!(std::fs::read_to_string(to.join("a/b/c.txt")).unwrap(), "c");
         assert_eq!(std::fs::read_to_string(to.join("old.txt")).unwrap(), "old");
+        let listed = below(&to).unwrap();
+        let listed: Vec<String> = listed.iter().map(|file| name_from(&to, file)).collect();
+        assert_eq!(listed, ["a/b/c.txt", "old.txt"]);
     }
 }

@@ -11,6 +11,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
+use crate::files;
 use crate::process::{command, on_path, run};
 use crate::setup::venv;
 
@@ -61,39 +62,15 @@ fn store(new: &Path, stored: &Path) -> Result<()> {
 }
 
 fn generators(folder: &Path) -> Result<Vec<PathBuf>> {
-    let scripts: Vec<PathBuf> = files_in(folder)?
-        .into_iter()
-        .filter(|file| {
-            let name = file.file_name().unwrap_or_default().to_string_lossy();
-            name.starts_with("gen_") && name.ends_with(".py")
-        })
-        .collect();
+    let mut scripts = files::below(folder)?;
+    scripts.retain(|file| {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        name.starts_with("gen_") && name.ends_with(".py")
+    });
     if scripts.is_empty() {
         bail!("there is no generator gen_*.py in {}", folder.display());
     }
     Ok(scripts)
-}
-
-/// Returns the files directly in a folder, sorted by name.
-fn files_in(folder: &Path) -> Result<Vec<PathBuf>> {
-    let entries =
-        std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
-    let mut files: Vec<PathBuf> = entries.map(|e| Ok(e?.path())).collect::<Result<_>>()?;
-    files.retain(|path| path.is_file());
-    files.sort();
-    Ok(files)
-}
-
-/// Returns the files below a folder, without Python's own files.
-fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
-    let mut files = files_in(folder)?;
-    for entry in std::fs::read_dir(folder)? {
-        let path = entry?.path();
-        if path.is_dir() && !path.ends_with("__pycache__") {
-            files.extend(files_below(&path)?);
-        }
-    }
-    Ok(files)
 }
 
 /// Runs a copy of the script in `folder` and returns the files that it wrote there.
@@ -104,7 +81,9 @@ fn generate(script: &Path, folder: &Path) -> Result<Vec<PathBuf>> {
     run(python.arg(&copy).current_dir(folder))
         .with_context(|| format!("{} failed", script.display()))?;
     std::fs::remove_file(&copy)?;
-    let files = files_below(folder)?;
+    let mut files = files::below(folder)?;
+    // Python's own.
+    files.retain(|file| !file.iter().any(|part| part == "__pycache__"));
     if files.is_empty() {
         bail!("{} wrote no file next to itself", script.display());
     }
@@ -236,7 +215,6 @@ fn difference(new: &Value, stored: &Value, path: &str) -> Option<String> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use std::collections::BTreeSet;
 

@@ -56,7 +56,6 @@ pub const COMMANDS: &[(&str, &str)] = &[
 ];
 
 /// Adds the commands to the help of a command line.
-#[must_use]
 pub fn listed(cli: Command) -> Command {
     let of_lab = |(name, about): &(&'static str, &'static str)| Command::new(*name).about(*about);
     cli.subcommands(COMMANDS.iter().map(of_lab))
@@ -64,7 +63,6 @@ pub fn listed(cli: Command) -> Command {
 
 /// Returns the arguments of the lab if these call one of its commands: the same, unread, since only the lab
 /// knows them. `help NAME` asks for `NAME --help`.
-#[must_use]
 pub fn call(arguments: &[OsString]) -> Option<Vec<OsString>> {
     let is_of_lab = |word: &OsString| COMMANDS.iter().any(|(name, _)| word == name);
     match arguments {

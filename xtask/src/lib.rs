@@ -17,6 +17,7 @@ pub mod golden;
 mod harness;
 pub mod lab;
 pub mod models;
+pub mod names;
 pub mod offline;
 pub mod paths;
 pub mod phases;

@@ -6,7 +6,6 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
-use xtask::setup::wasm_target::Choice;
 use xtask::totals::Totals;
 use xtask::{
     ci, demo, dependencies, docs, golden, lab, paths, release, setup, test_run, web_build,
@@ -39,9 +38,6 @@ enum Command {
         /// typos and cargo-deny, which `ci` skips if they are missing
         #[arg(long)]
         docs: bool,
-        /// Use Debian's toolchain for wasm32 even if rustup's works
-        #[arg(long, hide = true)]
-        debian_wasm: bool,
     },
     /// Build the page into dist/
     BuildWeb {
@@ -105,16 +101,10 @@ fn run(root: &Path, command: Command) -> Result<ExitCode> {
             mpi,
             python,
             docs,
-            debian_wasm,
         } => {
             let all = !(wasm || browser || mpi || python || docs);
             if wasm || all {
-                let choice = if debian_wasm {
-                    Choice::Debian
-                } else {
-                    Choice::Best
-                };
-                setup::wasm(root, choice)?;
+                setup::wasm(root)?;
             }
             if browser || all {
                 setup::browser::ensure()?;
@@ -132,7 +122,7 @@ fn run(root: &Path, command: Command) -> Result<ExitCode> {
             }
         }
         Command::BuildWeb { release } => {
-            let tools = setup::wasm(root, Choice::Best)?;
+            let tools = setup::wasm(root)?;
             web_build::build(root, &tools, release)?;
         }
         Command::Release(options) => release::run(root, &options)?,

@@ -1,12 +1,12 @@
 //! Fills in the service worker's list of files and the hash in the widget's demo.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use serde_json::json;
 
-use crate::{digest, engines};
+use crate::{digest, engines, files};
 
 /// The service worker in the built page.
 const WORKER: &str = "sw.js";
@@ -33,8 +33,9 @@ pub fn list(dist: &Path) -> Result<()> {
     if !script.contains(PLACEHOLDER) {
         bail!("{}: expected the line `{PLACEHOLDER}`", path.display());
     }
-    let mut shell = Vec::new();
-    collect(dist, dist, &mut shell)?;
+    let all = files::below(dist)?;
+    let names = all.iter().map(|file| files::name_from(dist, file));
+    let mut shell: Vec<String> = names.filter(|name| is_needed(name)).collect();
     if dist.join(MODEL).is_file() {
         shell.push(MODEL.to_owned());
     }
@@ -48,38 +49,13 @@ pub fn list(dist: &Path) -> Result<()> {
     fs::write(&path, filled).with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// Collects the files needed to open the page, relative to `dist`. Includes the scripts of the
-/// engines but not their `.wasm` files: a visitor needs at most one of these.
-fn collect(dist: &Path, folder: &Path, files: &mut Vec<String>) -> Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let path: PathBuf = entry?.path();
-        let name = path
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
-        let top = folder == dist;
-        if name.starts_with('.') || (top && EXCLUDED.contains(&name.as_str())) {
-            continue;
-        }
-        if path.is_dir() {
-            collect(dist, &path, files)?;
-            continue;
-        }
-        let engine = folder
-            .strip_prefix(dist)?
-            .to_string_lossy()
-            .starts_with(engines::FOLDER);
-        if engine && name.ends_with(".wasm") {
-            continue;
-        }
-        let relative = path
-            .strip_prefix(dist)?
-            .to_string_lossy()
-            .replace('\\', "/");
-        files.push(relative);
-    }
-    Ok(())
+/// Returns whether a file is needed to open the page. The scripts of the engines are, but not their
+/// `.wasm` files: a visitor needs at most one of these.
+fn is_needed(name: &str) -> bool {
+    let is_hidden = name.split('/').any(|part| part.starts_with('.'));
+    let top = name.split('/').next().unwrap_or_default();
+    let is_engine = top.starts_with(engines::FOLDER) && name.ends_with(".wasm");
+    !is_hidden && !is_engine && !EXCLUDED.contains(&top)
 }
 
 /// The widget's one script, relative to the built page.
@@ -105,7 +81,6 @@ pub fn write_widget_hash(dist: &Path) -> Result<()> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

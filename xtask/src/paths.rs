@@ -34,13 +34,11 @@ fn find_root(start: &Path) -> Option<PathBuf> {
 }
 
 /// Returns the folder into which the page is built.
-#[must_use]
 pub fn dist(root: &Path) -> PathBuf {
     root.join("dist")
 }
 
 /// Returns the folder in which cargo puts what it builds.
-#[must_use]
 pub fn target(root: &Path) -> PathBuf {
     let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
     root.join(target.unwrap_or_else(|| "target".into()))
@@ -50,20 +48,17 @@ pub fn target(root: &Path) -> PathBuf {
 pub const QUICK: [&str; 2] = ["--profile", "quick"];
 
 /// Returns the folder in which cargo puts programs of the profile [`QUICK`].
-#[must_use]
 pub fn quick(root: &Path) -> PathBuf {
     target(root).join(QUICK[1])
 }
 
 /// Returns the folder in which cargo puts optimised programs.
-#[must_use]
 pub fn release(root: &Path) -> PathBuf {
     target(root).join("release")
 }
 
 /// Returns the cache folder, which outlives a clone: `$XDG_CACHE_HOME/espalier` or
 /// `~/.cache/espalier`.
-#[must_use]
 pub fn cache() -> PathBuf {
     std::env::var_os("XDG_CACHE_HOME")
         .map(PathBuf::from)
@@ -74,7 +69,6 @@ pub fn cache() -> PathBuf {
 }
 
 /// Returns the folder in which `cargo install` puts programs by default.
-#[must_use]
 pub fn cargo_bin() -> PathBuf {
     let root = std::env::var_os("CARGO_INSTALL_ROOT").or_else(|| std::env::var_os("CARGO_HOME"));
     root.map(PathBuf::from)
@@ -84,7 +78,6 @@ pub fn cargo_bin() -> PathBuf {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

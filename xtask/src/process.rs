@@ -19,7 +19,6 @@ const OF_PACKAGE: [&str; 2] = ["CARGO_MANIFEST_", "CARGO_PKG_"];
 /// It does not get the variables of this package either. The build script of `ring` depends on them, so
 /// `ring` and the packages above it would be compiled again whenever a build is started by `cargo xtask`
 /// after one from a shell.
-#[must_use]
 pub fn command(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
     command.stdin(Stdio::null());
@@ -33,7 +32,6 @@ pub fn command(program: impl AsRef<OsStr>) -> Command {
 }
 
 /// Returns the command line as a user would type it, for messages.
-#[must_use]
 pub fn shown(command: &Command) -> String {
     let mut words = vec![command.get_program().to_string_lossy().into_owned()];
     words.extend(command.get_args().map(|arg| {
@@ -76,7 +74,6 @@ pub fn capture(command: &mut Command) -> Result<String> {
 }
 
 /// Returns whether the command can be started and ends with status 0; its output is discarded.
-#[must_use]
 pub fn succeeds(command: &mut Command) -> bool {
     command
         .stdout(Stdio::null())
@@ -136,7 +133,6 @@ pub fn stream(command: &mut Command, mut on_line: impl FnMut(&str)) -> Result<Ex
 }
 
 /// Every file called `program` in the folders of `path` (in order) and then in `extra`.
-#[must_use]
 pub fn candidates(program: &str, path: &OsStr, extra: &[PathBuf]) -> Vec<PathBuf> {
     std::env::split_paths(path)
         .chain(extra.iter().cloned())
@@ -146,11 +142,16 @@ pub fn candidates(program: &str, path: &OsStr, extra: &[PathBuf]) -> Vec<PathBuf
 }
 
 /// Returns the first file called `program` on the user's search path.
-#[must_use]
 pub fn on_path(program: &str) -> Option<PathBuf> {
     candidates(program, &std::env::var_os("PATH").unwrap_or_default(), &[])
         .into_iter()
         .next()
+}
+
+/// Returns the first file called `program` on the user's search path if it starts: on Ubuntu, a browser may
+/// only ask to install a snap.
+pub fn working(program: &str) -> Option<PathBuf> {
+    on_path(program).filter(|found| succeeds(command(found).arg("--version")))
 }
 
 /// `path` with `folders` prepended, for a child's search path.
@@ -188,7 +189,6 @@ fn tail(text: &str, lines: usize) -> String {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -61,7 +61,6 @@ pub fn ensure(root: &Path) -> Result<()> {
 }
 
 /// Returns the folder of wheels that are built for tests.
-#[must_use]
 pub fn folder(root: &Path) -> PathBuf {
     paths::target(root).join("wheels")
 }
@@ -147,7 +146,6 @@ pub fn test(root: &Path, wheel: &Path, programs: &Path) -> Result<Totals> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use std::time::Duration;
 

@@ -50,6 +50,14 @@ impl Server {
         if !below.is_dir() {
             bail!("there is no folder {} to serve", below.display());
         }
+        Self::of(app(folder, below), port)
+    }
+
+    /// Serves what `app` answers, at the same address.
+    ///
+    /// # Errors
+    /// Fails if the port is in use; the error says what to do.
+    pub fn of(app: Router, port: u16) -> Result<Self> {
         let listener =
             TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(|e| busy(port, &e))?;
         let addr = listener.local_addr()?;
@@ -59,7 +67,6 @@ impl Server {
             .enable_all()
             .build()
             .context("cannot start the server's threads")?;
-        let app = app(folder, below);
         let listener = {
             let _inside = runtime.enter();
             tokio::net::TcpListener::from_std(listener)?
@@ -68,26 +75,20 @@ impl Server {
             // Returns only when the runtime ends: accepting is retried after a failure.
             axum::serve(listener, app).await.ok();
         });
-        Ok(Self {
-            addr,
-            runtime: Some(runtime),
-        })
+        let runtime = Some(runtime);
+        Ok(Self { addr, runtime })
     }
 
     /// Returns the address and port that the server listens on.
-    #[must_use]
     pub fn addr(&self) -> SocketAddr {
         self.addr
     }
 
     /// Returns the address of the page, with a trailing slash.
-    #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}/", self.addr)
     }
-}
 
-impl Server {
     /// Stops the server without waiting for open responses: a client that no longer reads must not
     /// block a test.
     pub fn stop(&mut self) {
@@ -122,7 +123,7 @@ fn app(folder: &Path, below: &Path) -> Router {
             ACCESS_CONTROL_ALLOW_ORIGIN,
             HeaderValue::from_static("*"),
         ))
-        .layer(SetResponseHeaderLayer::overriding(
+        .layer(header(
             X_CONTENT_TYPE_OPTIONS,
             HeaderValue::from_static("nosniff"),
         ))
@@ -151,7 +152,6 @@ fn busy(port: u16, error: &io::Error) -> anyhow::Error {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use std::io::{Read, Write};
     use std::net::TcpStream;

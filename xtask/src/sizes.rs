@@ -1,13 +1,12 @@
 //! Size budgets of the built programs, so that a larger download fails the checks.
 
 use std::fmt::Write as _;
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use flate2::{Compression, write::GzEncoder};
 
-use crate::engines;
+use crate::transfer::compressed_size;
+use crate::{engines, files};
 
 /// Prefix of a program's file name, and its budget in kilobytes (1000 bytes) after gzip.
 ///
@@ -54,44 +53,24 @@ pub fn check(dist: &Path, engines: &[&str], enforce: bool) -> Result<()> {
 }
 
 fn measure(dist: &Path) -> Result<Vec<Program>> {
-    let mut files = Vec::new();
-    collect(dist, &mut files).with_context(|| {
+    let mut files = files::below(dist).with_context(|| {
         format!(
             "there is no built page in {}: run `cargo xtask build-web --release`",
             dist.display()
         )
     })?;
-    files.sort();
+    files.retain(|file| file.extension().is_some_and(|e| e == "wasm"));
     files
         .iter()
         .map(|file| {
-            let bytes = std::fs::read(file)?;
-            let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
-            encoder.write_all(&bytes)?;
-            let name = file
-                .file_name()
-                .unwrap_or_default()
-                .to_string_lossy()
-                .into_owned();
+            let name = file.file_name().unwrap_or_default();
             Ok(Program {
-                name,
-                raw: bytes.len() as u64,
-                compressed: encoder.finish()?.len() as u64,
+                name: name.to_string_lossy().into_owned(),
+                raw: std::fs::metadata(file)?.len(),
+                compressed: compressed_size(file)?,
             })
         })
         .collect()
-}
-
-fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
-    for entry in std::fs::read_dir(folder)? {
-        let path = entry?.path();
-        if path.is_dir() {
-            collect(&path, files)?;
-        } else if path.extension().is_some_and(|e| e == "wasm") {
-            files.push(path);
-        }
-    }
-    Ok(())
 }
 
 fn budget(name: &str) -> Option<u64> {
@@ -129,7 +108,6 @@ fn violations(programs: &[Program], engines: &[&str]) -> String {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

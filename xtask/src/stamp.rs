@@ -2,9 +2,11 @@
 //! quick.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result};
+
+use crate::files;
 
 /// Sources of the page, relative to the repository.
 const SOURCES: [&str; 9] = [
@@ -23,7 +25,6 @@ const SOURCES: [&str; 9] = [
 const FILE: &str = ".stamp";
 
 /// Returns whether `dist` is the unchanged result of a build with the same sources and `settings`.
-#[must_use]
 pub fn is_fresh(root: &Path, dist: &Path, settings: &str) -> bool {
     std::fs::read_to_string(dist.join(FILE))
         .is_ok_and(|stored| stamp(root, dist, settings).is_ok_and(|now| now == stored))
@@ -57,29 +58,23 @@ fn stamp(root: &Path, dist: &Path, settings: &str) -> Result<String> {
 
 /// Hashes the names and contents of `path` and everything below it.
 fn add(base: &Path, path: &Path, hasher: &mut DefaultHasher) -> Result<()> {
-    if path.is_dir() {
-        let mut entries: Vec<PathBuf> = std::fs::read_dir(path)?
-            .map(|e| Ok(e?.path()))
-            .collect::<Result<_>>()?;
-        entries.sort();
-        for entry in entries
-            .iter()
-            .filter(|e| e.file_name().is_none_or(|name| name != FILE))
-        {
-            add(base, entry, hasher)?;
-        }
-    } else if path.exists() {
-        path.strip_prefix(base)?.hash(hasher);
-        std::fs::read(path)
-            .with_context(|| format!("cannot read {}", path.display()))?
+    let files = match path.is_dir() {
+        true => files::below(path)?,
+        false => path.exists().then(|| path.to_owned()).into_iter().collect(),
+    };
+    for file in files.iter().filter(|file| !file.ends_with(FILE)) {
+        file.strip_prefix(base)?.hash(hasher);
+        std::fs::read(file)
+            .with_context(|| format!("cannot read {}", file.display()))?
             .hash(hasher);
     }
     Ok(())
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
 
     fn project() -> (tempfile::TempDir, PathBuf) {

@@ -11,9 +11,8 @@ use crate::docs::tutorials::{self, Outputs};
 use crate::harness::{TRAINER, run_harness};
 use crate::process::{command, stream};
 use crate::setup::browser::Browser;
-use crate::setup::{self, wasm_target::Choice};
 use crate::totals::Totals;
-use crate::{paths, phases, python, web_build};
+use crate::{paths, phases, python, setup, web_build};
 
 /// Which tests run.
 #[derive(Args, Clone, Debug, Default)]
@@ -195,7 +194,7 @@ fn ignored(root: &Path, mpi: bool, program: &[&str], filters: &[&str]) -> Comman
 
 /// Builds the page, for a change without the WebGPU engine, and returns its folder.
 fn build_page(root: &Path, complete: bool) -> Result<PathBuf> {
-    let tools = setup::wasm(root, Choice::Best)?;
+    let tools = setup::wasm(root)?;
     if complete {
         web_build::build(root, &tools, true).map(|()| paths::dist(root))
     } else {
@@ -218,16 +217,7 @@ fn in_browsers(
         nightly.env("ESPALIER_TYPESCRIPT", setup::typescript::ensure()?);
         // `cargo xtask agree` runs it, with QEMU.
         nightly.args(["--skip", "without_avx"]);
-        match setup::firefox::ensure(root) {
-            Ok(installed) => {
-                nightly.env("FIREFOX", &installed.firefox);
-                nightly.env("GECKODRIVER", &installed.geckodriver);
-            }
-            Err(error) => {
-                eprintln!("the tests in Firefox are skipped: {error:#}");
-                nightly.args(["--skip", "firefox"]);
-            }
-        }
+        setup::firefox::add_to(&mut nightly, root);
         parts.run(
             "the tests of a night in browsers",
             "15 minutes",

@@ -17,7 +17,6 @@ pub struct Totals {
 impl Totals {
     /// Reads one line such as
     /// `test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; 2 filtered out; …`.
-    #[must_use]
     pub fn from_line(line: &str) -> Option<Self> {
         let (_, counts) = line.strip_prefix("test result: ")?.split_once(". ")?;
         let count = |word: &str| {
@@ -34,7 +33,6 @@ impl Totals {
 
     /// Reads the last line of pytest, such as `== 1 failed, 12 passed, 3 skipped in 0.21s ==`. An error
     /// outside of a test is a failure.
-    #[must_use]
     pub fn from_pytest(line: &str) -> Option<Self> {
         let (counts, _) = line.trim_matches([' ', '=']).rsplit_once(" in ")?;
         let mut totals = Self::default();
@@ -53,7 +51,6 @@ impl Totals {
     }
 
     /// Returns the number of tests that ran.
-    #[must_use]
     pub fn ran(&self) -> usize {
         self.passed + self.failed
     }
@@ -82,26 +79,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_summary_is_read_whether_it_passed_or_failed() {
+    fn a_summary_is_read_whether_it_passed_or_failed_and_other_lines_are_none() {
+        let read = |line| Totals::from_line(line).map(|t| [t.passed, t.failed, t.skipped]);
         let ok = "test result: ok. 12 passed; 0 failed; 3 ignored; 0 measured; 5 filtered out; \
                   finished in 0.01s";
-        assert_eq!(
-            Totals::from_line(ok),
-            Some(Totals {
-                passed: 12,
-                failed: 0,
-                skipped: 3
-            })
-        );
+        assert_eq!(read(ok), Some([12, 0, 3]));
         let bad = "test result: FAILED. 1 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out";
-        assert_eq!(
-            Totals::from_line(bad),
-            Some(Totals {
-                passed: 1,
-                failed: 2,
-                skipped: 0
-            })
-        );
+        assert_eq!(read(bad), Some([1, 2, 0]));
+        for line in [
+            "",
+            "test a ... ok",
+            "test result: ok.",
+            "note: test result: ok. 1 passed",
+        ] {
+            assert_eq!(read(line), None, "{line}");
+        }
     }
 
     #[test]
@@ -112,18 +104,6 @@ mod tests {
         assert_eq!(read(bad), Some([12, 2, 3]));
         assert_eq!(read("tests/test_a.py .... in it"), None);
         assert_eq!(read("collected 12 items"), None);
-    }
-
-    #[test]
-    fn other_lines_are_no_summary() {
-        for line in [
-            "",
-            "test a ... ok",
-            "test result: ok.",
-            "note: test result: ok. 1 passed",
-        ] {
-            assert_eq!(Totals::from_line(line), None, "{line}");
-        }
     }
 
     #[test]

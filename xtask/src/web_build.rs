@@ -143,7 +143,6 @@ fn trunk(root: &Path, tools: &WasmTools, release: bool, more: &[OsString]) -> Re
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -10,23 +10,12 @@ use serde_json::Value;
 use crate::transfer::{compressed_size, transfer_size};
 use crate::{engines, offline};
 
-const FIRST: Budget = Budget {
-    name: "first rungs",
-    max_mb: 5.0,
-};
-const ALL: Budget = Budget {
-    name: "everything",
-    max_mb: 16.0,
-};
+/// Budgets in megabytes (1e6 bytes) of a first answer and of a whole visit.
+const FIRST_MB: f64 = 5.0;
+const ALL_MB: f64 = 16.0;
 
 /// Budget in kilobytes of the widget before a visitor activates it.
 const WIDGET_KB: u64 = 15;
-
-struct Budget {
-    name: &'static str,
-    /// Budget in megabytes (1e6 bytes).
-    max_mb: f64,
-}
 
 /// A part of the download, and its transfer size in bytes.
 type Row = (&'static str, u64);
@@ -50,19 +39,19 @@ pub fn check(dist: &Path, enforce: bool) -> Result<()> {
             kilobytes(widget)
         ));
     }
-    for (target, rows) in [(FIRST, first(dist)?), (ALL, all(dist)?)] {
+    for (target, budget, rows) in [
+        ("first rungs", FIRST_MB, first(dist)?),
+        ("everything", ALL_MB, all(dist)?),
+    ] {
         let sum: u64 = rows.iter().map(|(_, bytes)| bytes).sum();
-        println!("\n{} on the wire", target.name);
+        println!("\n{target} on the wire");
         for (name, bytes) in &rows {
             println!("  {name:<42} {:>8.1} kB", kilobytes(*bytes));
         }
         let sum = sum as f64 / 1e6;
-        println!("  {:<42} {sum:>8.2} MB, budget {} MB", "sum", target.max_mb);
-        if sum > target.max_mb {
-            violations.push(format!(
-                "{} take {sum:.2} MB, {} MB at most",
-                target.name, target.max_mb
-            ));
+        println!("  {:<42} {sum:>8.2} MB, budget {budget} MB", "sum");
+        if sum > budget {
+            violations.push(format!("{target} take {sum:.2} MB, {budget} MB at most"));
         }
     }
     if enforce && !violations.is_empty() {
@@ -159,7 +148,6 @@ fn all(dist: &Path) -> Result<Vec<Row>> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -1,7 +1,6 @@
 //! Contents of a bundle's files, verified against the manifest when they arrive.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 use sha2::{Digest, Sha256};
 
@@ -13,13 +12,8 @@ use crate::weights::{StoredTensors, Tensors};
 /// Returns the SHA-256 of some bytes in lower-case hexadecimal.
 #[must_use]
 pub fn sha256_hex(bytes: &[u8]) -> String {
-    Sha256::digest(bytes)
-        .iter()
-        .fold(String::with_capacity(64), |mut hex, byte| {
-            // Writing to a String cannot fail.
-            let _ = write!(hex, "{byte:02x}");
-            hex
-        })
+    let digest = Sha256::digest(bytes);
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 impl BundleFile {
@@ -28,7 +22,7 @@ impl BundleFile {
     /// # Errors
     /// [`CoreError::Bundle`] naming the file when their length or hash differs.
     pub fn check(&self, bytes: Vec<u8>) -> Result<VerifiedFile> {
-        let wrong = |reason: String| Err(invalid(&self.path, reason));
+        let wrong = |reason: String| Err(CoreError::bundle(&self.path, reason));
         if bytes.len() as u64 != self.bytes {
             return wrong(format!(
                 "expected {} bytes, found {}; the file is truncated or of another version",
@@ -79,7 +73,7 @@ impl VerifiedFile {
         let Some(length) = self.file.unpacked else {
             return Ok(self.bytes);
         };
-        unpack(&self.bytes, length).map_err(|e| invalid(&self.file.path, e))
+        unpack(&self.bytes, length).map_err(|e| CoreError::bundle(&self.file.path, e))
     }
 }
 
@@ -87,13 +81,6 @@ impl VerifiedFile {
 #[derive(Clone, Debug, Default)]
 pub struct BundleFiles {
     files: BTreeMap<String, Vec<u8>>,
-}
-
-fn invalid(file: &str, reason: impl Into<String>) -> CoreError {
-    CoreError::Bundle {
-        file: file.into(),
-        reason: reason.into(),
-    }
 }
 
 impl BundleFiles {
@@ -127,7 +114,7 @@ impl BundleFiles {
     /// [`CoreError::Bundle`] when it has not been inserted.
     pub fn get(&self, path: &str) -> Result<&[u8]> {
         self.files.get(path).map(Vec::as_slice).ok_or_else(|| {
-            invalid(
+            CoreError::bundle(
                 path,
                 "the file is missing; fetch every file that the manifest lists for its part",
             )
@@ -140,7 +127,7 @@ impl BundleFiles {
     /// As [`get`](Self::get), and when it is not UTF-8.
     pub fn text(&self, path: &str) -> Result<&str> {
         std::str::from_utf8(self.get(path)?)
-            .map_err(|e| invalid(path, format!("expected UTF-8 text: {e}")))
+            .map_err(|e| CoreError::bundle(path, format!("expected UTF-8 text: {e}")))
     }
 
     /// Reads a file of tensors.
@@ -156,11 +143,6 @@ impl BundleFiles {
     /// # Errors
     /// As [`tensors`](Self::tensors).
     pub fn stored_tensors(&self, path: &str) -> Result<StoredTensors> {
-        StoredTensors::read(self.get(path)?).map_err(|e| invalid(path, e.to_string()))
-    }
-
-    /// Removes a file that is no longer needed.
-    pub fn remove(&mut self, path: &str) {
-        self.files.remove(path);
+        StoredTensors::read(self.get(path)?).map_err(|e| CoreError::bundle(path, e.to_string()))
     }
 }

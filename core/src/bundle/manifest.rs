@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::defaults::is_default;
 use crate::error::{CoreError, Result};
 use crate::geometry::Space;
 use crate::input::Preprocess;
@@ -70,12 +71,8 @@ pub struct BundleFile {
     pub unpacked: Option<u64>,
     /// 0 for files that the first answer needs. Files with a larger number make answers finer; they
     /// may be loaded later, in this order. A reader that ignores them still gives complete answers.
-    #[serde(default, skip_serializing_if = "is_first")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub shard: u32,
-}
-
-fn is_first(shard: &u32) -> bool {
-    *shard == 0
 }
 
 /// The manifest of a bundle.
@@ -106,10 +103,7 @@ pub struct Manifest {
 }
 
 fn invalid(reason: impl Into<String>) -> CoreError {
-    CoreError::Bundle {
-        file: "manifest.json".into(),
-        reason: reason.into(),
-    }
+    CoreError::bundle("manifest.json", reason)
 }
 
 /// Returns whether a path names a file below the folder of the manifest, on a disk and in an address:
@@ -295,23 +289,7 @@ impl Manifest {
     /// # Errors
     /// [`CoreError::Bundle`] when the manifest does not list it.
     pub fn file(&self, path: &str) -> Result<&BundleFile> {
-        self.files
-            .iter()
-            .find(|f| f.path == path)
-            .ok_or_else(|| CoreError::Bundle {
-                file: path.into(),
-                reason: "the file is not listed in the manifest".into(),
-            })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_and_folders_below_the_bundle_are_inside_it() {
-        assert!(is_inside("captions-1.json") && is_inside("deep/er/weights.q8.safetensors"));
-        assert!(!is_inside("../captions-1.json") && !is_inside("deep/../../er"));
+        let file = self.files.iter().find(|f| f.path == path);
+        file.ok_or_else(|| CoreError::bundle(path, "the file is not listed in the manifest"))
     }
 }

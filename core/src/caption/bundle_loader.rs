@@ -54,7 +54,7 @@ impl BundleLoader {
         let path = &file.file().path;
         let listed = self.manifest.file(path)?;
         if listed != file.file() {
-            return Err(invalid(
+            return Err(CoreError::bundle(
                 path,
                 "belongs to another bundle; fetch all files from the same one",
             ));
@@ -72,7 +72,7 @@ impl BundleLoader {
         self.image = match self.image.with(bytes) {
             // The file as a whole cannot be read.
             Err(CoreError::Tensor { tensor, reason }) if tensor == "*" => {
-                return Err(invalid(path, reason));
+                return Err(CoreError::bundle(path, reason));
             }
             loaded => loaded?,
         };
@@ -98,26 +98,19 @@ impl BundleLoader {
             .map(|f| f.path.as_str())
             .collect();
         if listed.is_empty() {
-            return Err(invalid(
+            return Err(CoreError::bundle(
                 files::IMAGE,
                 "no file of the image encoder is listed",
             ));
         }
         if let Some(missing) = listed.iter().find(|path| !self.loaded.contains(**path)) {
-            return Err(invalid(
-                missing,
+            return Err(CoreError::bundle(
+                *missing,
                 "is missing; fetch every file of the image encoder",
             ));
         }
         let image_part = self.image.finish()?;
         Captioner::assemble(self.manifest, self.sha256, image_part, files)
-    }
-}
-
-fn invalid(file: &str, reason: impl Into<String>) -> CoreError {
-    CoreError::Bundle {
-        file: file.into(),
-        reason: reason.into(),
     }
 }
 

@@ -52,10 +52,9 @@ impl Calibration {
     /// # Errors
     /// [`CoreError::Bundle`] when the file is missing or holds something else.
     pub fn read(bundle: &BundleFiles) -> Result<Self> {
-        serde_json::from_str(bundle.text(files::CALIBRATION)?).map_err(|e| CoreError::Bundle {
-            file: files::CALIBRATION.into(),
-            reason: format!("expected `scale`, `threshold` and perhaps `levels` and `radii`: {e}"),
-        })
+        let expected = "expected `scale`, `threshold` and perhaps `levels` and `radii`";
+        serde_json::from_str(bundle.text(files::CALIBRATION)?)
+            .map_err(|e| CoreError::bundle(files::CALIBRATION, format!("{expected}: {e}")))
     }
 
     /// Returns the description of the first invalid value, if any.
@@ -155,24 +154,19 @@ mod tests {
 
     #[test]
     fn what_makes_no_sense_is_named() {
-        let turned = Calibration {
-            radii: Some([3.0, 1.0]),
-            ..Calibration::of_scale(3.0)
-        };
-        let told = "expected two radii, the second larger, found 3 and 1";
-        assert_eq!(turned.fault().as_deref(), Some(told));
-        let equal = Calibration {
-            radii: Some([1.0, 1.0]),
-            ..Calibration::of_scale(3.0)
-        };
-        assert!(equal.fault().is_some());
-        let bad = Calibration {
-            levels: vec![1.0, 0.0],
-            ..Calibration::of_scale(3.0)
-        };
-        let known = "expected numbers above 0 in levels, found 0 for depth 1";
-        assert_eq!(bad.fault().as_deref(), Some(known));
-        assert!(Calibration::of_scale(f64::NAN).fault().is_some());
+        type Change = fn(&mut Calibration);
+        let changes: [(Change, &str); 4] = [
+            (|c| c.radii = Some([3.0, 1.0]), "found 3 and 1"),
+            (|c| c.radii = Some([1.0, 1.0]), "found 1 and 1"),
+            (|c| c.levels = vec![1.0, 0.0], "found 0 for depth 1"),
+            (|c| c.scale = f64::NAN, "found NaN and 0.5"),
+        ];
+        for (change, found) in changes {
+            let mut calibration = Calibration::of_scale(3.0);
+            change(&mut calibration);
+            let fault = calibration.fault().unwrap_or_default();
+            assert!(fault.ends_with(found), "{fault}");
+        }
         assert_eq!(Calibration::of_scale(1.0).fault(), None);
     }
 }

@@ -2,20 +2,21 @@
 
 use image::RgbImage;
 
-use super::answer::{Answer, Caption};
-use super::classifier::{Classifier, Placement, TaxonomyPath};
+use super::answer::Caption;
+use super::classifier::{Classifier, Placement};
 use super::detectors::Detectors;
 use super::encoders::ImagePart;
-use super::index::{CaptionIndex, embedding_rows};
+use super::files::{self, EMBEDDINGS};
+use super::index::CaptionIndex;
+use super::ladder;
 use super::result::{Lineage, ModelInfo, PathStep, Shown, TaxonomyResult};
 use super::self_test::{cosine, least_cosine};
 use super::taught::TaughtConcept;
-use super::{files, ladder};
 use crate::bundle::{BundleFiles, Caution, Manifest};
 use crate::error::Result;
 use crate::geometry::Space;
 use crate::input::Preprocess;
-use crate::taxonomy::{NodeIx, Taxonomy};
+use crate::taxonomy::{NodeIx, Taxonomy, TaxonomyPath};
 
 /// A bundle with its image encoder.
 #[derive(Debug)]
@@ -46,14 +47,11 @@ impl Captioner {
     ) -> Result<Self> {
         let width = manifest.model.d_embed;
         let space = manifest.geometry.clone();
-        let has_selftest = manifest
-            .files
-            .iter()
-            .any(|f| f.path == files::SELFTEST_IMAGE);
-        let selftest = if has_selftest {
+        let selftest = if manifest.file(files::SELFTEST_IMAGE).is_ok() {
             let image = crate::input::decode(bundle.get(files::SELFTEST_IMAGE)?)?;
             let known = bundle.tensors(files::SELFTEST_EMBEDDING)?;
-            Some((image, embedding_rows(&known, 1, width)?.to_vec()))
+            let known = files::values(&known, EMBEDDINGS, &[1, width])?;
+            Some((image, known.to_vec()))
         } else {
             None
         };
@@ -228,14 +226,14 @@ impl Captioner {
         self.ranked(embedding, None)
     }
 
-    /// Like [`rank`](Self::rank), for a photo that is known to show something at or below a node.
+    /// As [`rank`](Self::rank), for a photo that is known to show something at or below a node if one is given.
     ///
     /// # Errors
     /// [`crate::CoreError::Taxonomy`] for a node that the taxonomy lacks, or that has no label at
     /// or below it.
-    pub fn rank_below(&self, embedding: &[f32], node: &str) -> Result<Caption> {
-        let known = self.classifier.node_with_labels(node)?;
-        Ok(self.ranked(embedding, Some(known)))
+    pub(super) fn rank_within(&self, embedding: &[f32], below: Option<&str>) -> Result<Caption> {
+        let below = below.map(|node| self.classifier.node_with_labels(node));
+        Ok(self.ranked(embedding, below.transpose()?))
     }
 
     fn ranked(&self, embedding: &[f32], below: Option<NodeIx>) -> Caption {
@@ -243,10 +241,10 @@ impl Captioner {
         let scores = self.index.scores(&self.space, embedding);
         let taxonomy = self.classifier.taxonomy();
         let ladder = ladder::build(&self.index, &scores, taxonomy, &place.path);
-        let answer = Answer::of_tree(ladder, TaxonomyResult::of(taxonomy, &place.path));
+        let caption = Caption::of_tree(ladder, TaxonomyResult::of(taxonomy, &place.path));
         match detected {
-            Some((detectors, p)) => answer.told(detectors, p, &self.space, embedding),
-            None => answer.into_caption(),
+            Some((detectors, p)) => caption.told(detectors, p, &self.space, embedding),
+            None => caption,
         }
     }
 

@@ -34,9 +34,6 @@ impl<M: Module> DeviceLoader<M> {
     }
 
     /// Moves tensors to the device.
-    ///
-    /// # Errors
-    /// As [`Loading::take`].
     pub(super) fn with(mut self, stored: StoredTensors) -> Result<Self> {
         let tensors = Tensors::from(stored);
         self.encoder = self.loading.take(self.encoder, tensors, |_| false)?;
@@ -44,9 +41,6 @@ impl<M: Module> DeviceLoader<M> {
     }
 
     /// Completes the encoder.
-    ///
-    /// # Errors
-    /// As [`Loading::finish`].
     pub(super) fn finish(self) -> Result<OnDevice<M>> {
         self.loading.finish()?;
         Ok(OnDevice {
@@ -58,17 +52,11 @@ impl<M: Module> DeviceLoader<M> {
 
 impl OnDevice<ImageEncoder> {
     /// Computes projected features of preprocessed images.
-    ///
-    /// # Errors
-    /// As [`rows`].
     pub(super) async fn features(&self, images: &[RgbImage]) -> Result<Vec<Vec<f32>>> {
         rows(self.encoder.forward(self.planes(images))).await
     }
 
     /// Computes the projected features of an image's places, see [`ImageEncoder::feature_map`].
-    ///
-    /// # Errors
-    /// As [`rows`].
     pub(super) async fn feature_map(&self, image: &RgbImage) -> Result<Option<FeatureMap>> {
         let images = self.planes(std::slice::from_ref(image));
         let Some(map) = self.encoder.feature_map(images) else {
@@ -93,9 +81,6 @@ impl OnDevice<ImageEncoder> {
 
 impl OnDevice<TextEncoder> {
     /// Computes projected features of texts.
-    ///
-    /// # Errors
-    /// As [`rows`].
     pub(super) async fn features(&self, batch: &TokenBatch) -> Result<Vec<Vec<f32>>> {
         rows(self.encoder.forward(&Tokens::new(batch, &self.device))).await
     }

@@ -7,7 +7,7 @@ use super::device::{DeviceLoader, OnDevice};
 use super::engine::Engine;
 use crate::error::{CoreError, Result};
 use crate::input::TokenBatch;
-use crate::kernels::{ImageKernels, KernelWeights, TextKernels};
+use crate::kernels::{ImageKernels, TextKernels};
 use crate::model::{Arithmetic, DualConfig, FeatureMap, Modality, PointLift};
 #[cfg(feature = "burn")]
 use crate::model::{ImageEncoder, TextEncoder};
@@ -106,9 +106,6 @@ impl ImageLoader {
     }
 
     /// Adds a file of weights. On a device, they are moved there at once.
-    ///
-    /// # Errors
-    /// A tensor error.
     pub(super) fn with(mut self, bytes: &[u8]) -> Result<Self> {
         let (scalars, weights) = split_scalars(StoredTensors::read(bytes)?);
         append(&mut self.scalars, scalars)?;
@@ -131,9 +128,7 @@ impl ImageLoader {
         let lift = PointLift::take(&self.config, Modality::Image, &mut self.scalars)?;
         let encoder = match self.weights {
             ImageWeights::Stored(stored) => {
-                let mut weights = KernelWeights::from(stored);
-                let kernels = ImageKernels::new(&self.config, &mut weights)?;
-                weights.finish()?;
+                let kernels = ImageKernels::new(&self.config, stored)?;
                 ImageFeatures::Kernels(Box::new(kernels))
             }
             #[cfg(feature = "burn")]
@@ -228,12 +223,7 @@ impl TextPart {
         let lift = PointLift::take(config, Modality::Text, &mut stored)?;
         stored.tensors.remove(LOGIT_SCALE);
         let encoder = match engine {
-            Engine::Kernels => {
-                let mut weights = KernelWeights::from(stored);
-                let kernels = TextKernels::new(config, &mut weights)?;
-                weights.finish()?;
-                TextFeatures::Kernels(Box::new(kernels))
-            }
+            Engine::Kernels => TextFeatures::Kernels(Box::new(TextKernels::new(config, stored)?)),
             #[cfg(feature = "burn")]
             Engine::Device(device) => {
                 let loader = DeviceLoader::new(config.init_text(device), device);
@@ -252,9 +242,6 @@ impl TextPart {
     }
 
     /// Returns the embedding of the mean of several texts of the same thing.
-    ///
-    /// # Errors
-    /// As [`embed`](Self::embed).
     pub(super) async fn embed_mean(&self, batch: &TokenBatch) -> Result<Vec<f32>> {
         finite(self.lift.apply_to_mean(&self.features(batch).await?))
     }

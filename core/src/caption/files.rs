@@ -1,4 +1,7 @@
-//! Names of the files in a bundle.
+//! Names of the files in a bundle, and the tensors in them.
+
+use crate::error::{CoreError, Result};
+use crate::weights::Tensors;
 
 /// Name of the only tensor in a file of embeddings, `[n, d_embed]`.
 pub const EMBEDDINGS: &str = "embeddings";
@@ -29,3 +32,23 @@ pub const DETECTORS: &str = "statements.safetensors";
 pub const SELFTEST_IMAGE: &str = "selftest.png";
 /// Embedding of the self-test, tensor [`EMBEDDINGS`].
 pub const SELFTEST_EMBEDDING: &str = "selftest.safetensors";
+
+/// Returns the values of a tensor, which must have this name and shape.
+///
+/// # Errors
+/// [`CoreError::TensorNames`] or [`CoreError::TensorShape`] when the file holds something else.
+pub(super) fn values<'a>(tensors: &'a Tensors, name: &str, shape: &[usize]) -> Result<&'a [f32]> {
+    let tensor = tensors.tensors.get(name);
+    let tensor = tensor.ok_or_else(|| CoreError::TensorNames {
+        missing: vec![name.into()],
+        unknown: tensors.tensors.keys().cloned().collect(),
+    })?;
+    if tensor.shape != shape {
+        return Err(CoreError::TensorShape {
+            tensor: name.into(),
+            expected: shape.to_vec(),
+            found: tensor.shape.clone(),
+        });
+    }
+    Ok(&tensor.data)
+}

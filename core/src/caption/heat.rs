@@ -248,12 +248,9 @@ impl Captioner {
         };
         let subject = entries.iter().filter(is_prefix);
         let subject = subject.max_by_key(|entry| entry.text.len()).and_then(node);
-        let mut parts = self.detectors().map_or_else(Vec::new, |detectors| {
-            let mentions = detectors.vocabulary().mentions(caption);
-            mentions.all().iter().map(|mention| mention.part).collect()
+        let parts = self.detectors().map_or_else(Vec::new, |detectors| {
+            detectors.vocabulary().mentions(caption).distinct()
         });
-        parts.sort_unstable();
-        parts.dedup();
         if !parts.is_empty() {
             return Some(Claim::Statement(subject, parts));
         }
@@ -262,7 +259,6 @@ impl Captioner {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::super::calibration::Calibration;
     use super::*;

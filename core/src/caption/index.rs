@@ -9,7 +9,6 @@ use crate::bundle::{BundleFile, BundleFiles, Manifest, Part};
 use crate::error::{CoreError, Result};
 use crate::geometry::Space;
 use crate::shown;
-use crate::weights::Tensors;
 
 /// One text of the index.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,42 +36,16 @@ pub struct CaptionIndex {
     width: usize,
 }
 
-/// Returns the rows of the tensor [`EMBEDDINGS`] of a file, after a check of their number and
-/// width.
-///
-/// # Errors
-/// [`CoreError::TensorNames`] or [`CoreError::TensorShape`] when the file holds something else.
-pub fn embedding_rows(tensors: &Tensors, rows: usize, width: usize) -> Result<&[f32]> {
-    let tensor = tensors
-        .tensors
-        .get(EMBEDDINGS)
-        .ok_or_else(|| CoreError::TensorNames {
-            missing: vec![EMBEDDINGS.into()],
-            unknown: tensors.tensors.keys().cloned().collect(),
-        })?;
-    if tensor.shape != [rows, width] {
-        return Err(CoreError::TensorShape {
-            tensor: EMBEDDINGS.into(),
-            expected: vec![rows, width],
-            found: tensor.shape.clone(),
-        });
-    }
-    Ok(&tensor.data)
-}
-
 /// Reads texts and their embeddings, row major, from two files of a bundle.
 fn read_pair(
     (texts, embeddings): (&str, &str),
     bundle: &BundleFiles,
     width: usize,
 ) -> Result<(Vec<CaptionEntry>, Vec<f32>)> {
-    let entries: Vec<CaptionEntry> =
-        serde_json::from_str(bundle.text(texts)?).map_err(|e| CoreError::Bundle {
-            file: texts.into(),
-            reason: format!("expected a list of captions: {e}"),
-        })?;
+    let entries: Vec<CaptionEntry> = serde_json::from_str(bundle.text(texts)?)
+        .map_err(|e| CoreError::bundle(texts, format!("expected a list of captions: {e}")))?;
     let tensors = bundle.tensors(embeddings)?;
-    let rows = embedding_rows(&tensors, entries.len(), width)?.to_vec();
+    let rows = files::values(&tensors, EMBEDDINGS, &[entries.len(), width])?.to_vec();
     Ok((entries, rows))
 }
 
@@ -88,10 +61,7 @@ impl CaptionIndex {
         width: usize,
         space: &Space,
     ) -> Result<Self> {
-        let invalid = |reason: String| CoreError::Bundle {
-            file: files::CAPTIONS.into(),
-            reason,
-        };
+        let invalid = |reason: String| CoreError::bundle(files::CAPTIONS, reason);
         if entries.is_empty() {
             return Err(invalid("expected at least one caption, found none".into()));
         }
@@ -156,11 +126,10 @@ impl CaptionIndex {
             let matches =
                 |file: &&&BundleFile| file.shard == shard && (file.dtype == "text") == text;
             let path = files.iter().find(matches).map(|file| file.path.as_str());
-            path.ok_or_else(|| CoreError::Bundle {
-                file: "manifest.json".into(),
-                reason: format!(
-                    "shard {shard} of the captions must list texts and their embeddings"
-                ),
+            path.ok_or_else(|| {
+                let expected = "must list texts and their embeddings";
+                let reason = format!("shard {shard} of the captions {expected}");
+                CoreError::bundle("manifest.json", reason)
             })
         };
         let (entries, embeddings) =

@@ -8,10 +8,9 @@
 
 use std::collections::BTreeSet;
 
-use super::classifier::TaxonomyPath;
 use super::index::CaptionIndex;
 use super::result::Rung;
-use crate::taxonomy::{NodeIx, Taxonomy};
+use crate::taxonomy::{NodeIx, Taxonomy, TaxonomyPath};
 
 /// With fewer rungs than this, a ladder may begin anywhere on the path; if it is still too short,
 /// [`by_radius`] replaces it where that gives more rungs, without captions of nodes that are not on the path: a
@@ -231,54 +230,47 @@ mod tests {
         CaptionIndex::new(entries, points, 2, &Space::Lorentz { curvature: 1.0 }).unwrap()
     }
 
-    fn path(taxonomy: &Taxonomy) -> TaxonomyPath {
-        let steps = ["r", "a", "b", "p"]
-            .map(|id| (taxonomy.find(id).unwrap(), 0.9_f32))
-            .to_vec();
-        TaxonomyPath { steps, stop: 3 }
+    /// Returns the ladder of a photo whose path goes to the penguin and stops at this step.
+    fn ladder(index: &CaptionIndex, scores: &[f64; 5], stop: usize) -> Vec<Rung> {
+        let taxonomy = Taxonomy::from_tsv(TREE).unwrap();
+        let step = |id: &str| (taxonomy.find(id).unwrap(), 0.9);
+        let steps = ["r", "a", "b", "p"].map(step).to_vec();
+        build(index, scores, &taxonomy, &TaxonomyPath { steps, stop })
     }
+
+    fn texts(rungs: &[Rung]) -> Vec<&str> {
+        rungs.iter().map(|rung| rung.text.as_str()).collect()
+    }
+
+    const FROM_ANIMAL: [&str; 3] = ["an animal", "a penguin", "a penguin on the right"];
+    const FROM_BIRD: [&str; 3] = ["a bird", "a penguin", "a penguin on the right"];
 
     #[test]
     fn a_ladder_goes_down_the_path_and_ends_with_the_best_detail() {
-        let taxonomy = Taxonomy::from_tsv(TREE).unwrap();
         let index = index(&[0.1, 0.2, 0.3, 0.5, 0.4]);
-        let rungs = build(
-            &index,
-            &[0.1, 0.2, 0.3, 0.2, 0.5],
-            &taxonomy,
-            &path(&taxonomy),
-        );
-        let texts: Vec<&str> = rungs.iter().map(|r| r.text.as_str()).collect();
-        assert_eq!(
-            texts,
-            ["an animal", "a bird", "a penguin", "a penguin on the right"]
-        );
+        let rungs = ladder(&index, &[0.1, 0.2, 0.3, 0.2, 0.5], 3);
+        let expected = ["an animal", "a bird", "a penguin", "a penguin on the right"];
+        assert_eq!(texts(&rungs), expected);
     }
 
     #[test]
     fn a_rung_of_smaller_radius_is_skipped() {
-        let taxonomy = Taxonomy::from_tsv(TREE).unwrap();
         let index = index(&[0.1, 0.9, 0.3, 0.5, 0.4]);
-        let rungs = build(&index, &[0.0; 5], &taxonomy, &path(&taxonomy));
-        let texts: Vec<&str> = rungs.iter().map(|r| r.text.as_str()).collect();
-        assert_eq!(texts, ["an animal", "a penguin", "a penguin on the right"]);
+        assert_eq!(texts(&ladder(&index, &[0.0; 5], 3)), FROM_ANIMAL);
     }
 
     #[test]
     fn a_ladder_begins_where_the_evidence_supports_it() {
-        let taxonomy = Taxonomy::from_tsv(TREE).unwrap();
         // The evidence supports only `an animal`; a ladder without it would have one rung more.
-        let index = index(&[0.4, 0.2, 0.3, 0.5, 0.45]);
-        let mut path = path(&taxonomy);
-        path.stop = 1;
-        let rungs = build(&index, &[0.0; 5], &taxonomy, &path);
-        let texts: Vec<&str> = rungs.iter().map(|r| r.text.as_str()).collect();
+        let bird_first = index(&[0.4, 0.2, 0.3, 0.5, 0.45]);
         // Two rungs are too few for a ladder, so the start is no longer restricted to the evidence.
-        assert_eq!(texts, ["a bird", "a penguin", "a penguin on the right"]);
-        let index = self::index(&[0.25, 0.2, 0.3, 0.5, 0.45]);
-        let rungs = build(&index, &[0.0; 5], &taxonomy, &path);
-        let texts: Vec<&str> = rungs.iter().map(|r| r.text.as_str()).collect();
-        assert_eq!(texts, ["an animal", "a penguin", "a penguin on the right"]);
+        assert_eq!(texts(&ladder(&bird_first, &[0.0; 5], 1)), FROM_BIRD);
+        let animal_first = index(&[0.25, 0.2, 0.3, 0.5, 0.45]);
+        assert_eq!(texts(&ladder(&animal_first, &[0.0; 5], 1)), FROM_ANIMAL);
+        // `a bird` has the smallest radius and the best score, so it is the best at every radius; a start below the
+        // evidence is tried before that.
+        let rungs = ladder(&bird_first, &[-0.5, -0.1, -0.5, -0.5, -0.5], 1);
+        assert_eq!(texts(&rungs), FROM_BIRD);
     }
 
     /// Five captions, of which only the first belongs to a node of the path.
@@ -296,18 +288,14 @@ mod tests {
 
     #[test]
     fn a_path_with_few_captions_is_replaced_by_the_best_text_within_each_radius() {
-        let taxonomy = Taxonomy::from_tsv(TREE).unwrap();
-        let texts = ["an animal", "fur", "a coat", "fur", "a thing"];
-        let index = other_captions(texts, [0.5, 0.1, 0.3, 0.7, 0.4]);
-        let rungs = |scores: [f64; 5]| {
-            let rungs = build(&index, &scores, &taxonomy, &path(&taxonomy));
-            rungs.into_iter().map(|r| r.text).collect::<Vec<_>>()
-        };
+        let captions = ["an animal", "fur", "a coat", "fur", "a thing"];
+        let index = other_captions(captions, [0.5, 0.1, 0.3, 0.7, 0.4]);
         // `fur` is the best text twice, and is given once. `a thing` is never the best one.
-        let expected = ["fur", "a coat", "an animal"];
-        assert_eq!(rungs([-0.3, -0.5, -0.4, -0.2, -0.45]), expected);
+        let rungs = ladder(&index, &[-0.3, -0.5, -0.4, -0.2, -0.45], 3);
+        assert_eq!(texts(&rungs), ["fur", "a coat", "an animal"]);
         // The best text lies at the smallest radius: one rung, as on the path, which is kept.
-        assert_eq!(rungs([-0.3, -0.1, -0.4, -0.2, -0.45]), ["an animal"]);
+        let rungs = ladder(&index, &[-0.3, -0.1, -0.4, -0.2, -0.45], 3);
+        assert_eq!(texts(&rungs), ["an animal"]);
     }
 
     #[test]
@@ -324,13 +312,11 @@ mod tests {
         let points = vec![0.1, 0.0, 0.5, 0.0];
         let space = Space::Lorentz { curvature: 1.0 };
         let index = CaptionIndex::new(entries, points, 2, &space).unwrap();
-        let steps = ["r", "t"]
-            .map(|id| (taxonomy.find(id).unwrap(), 0.9_f32))
-            .to_vec();
+        let step = |id: &str| (taxonomy.find(id).unwrap(), 0.9);
+        let steps = ["r", "t"].map(step).to_vec();
         let path = TaxonomyPath { steps, stop: 1 };
         let rungs = build(&index, &[-0.5, -0.1], &taxonomy, &path);
-        let texts: Vec<&str> = rungs.iter().map(|r| r.text.as_str()).collect();
-        assert_eq!(texts, ["a table"]);
+        assert_eq!(texts(&rungs), ["a table"]);
     }
 
     #[test]
@@ -377,39 +363,22 @@ mod tests {
         assert_eq!(one, [0]);
         // Three rungs with bad scores are better than two with good ones.
         let levels = [vec![3], vec![0], vec![1], vec![2]];
-        let long = longest_chain(
-            &levels,
-            &[0.1, 0.2, 0.3, 0.15],
-            &[-9.0, -9.0, -9.0, -0.1],
-            4,
-        );
+        let radii = [0.1, 0.2, 0.3, 0.15];
+        let long = longest_chain(&levels, &radii, &[-9.0, -9.0, -9.0, -0.1], 4);
         assert_eq!(long, [3, 1, 2]);
-    }
-
-    #[test]
-    fn a_start_below_the_evidence_is_tried_before_the_best_text_within_each_radius() {
-        let taxonomy = Taxonomy::from_tsv(TREE).unwrap();
-        let index = index(&[0.4, 0.2, 0.3, 0.5, 0.45]);
-        let mut path = path(&taxonomy);
-        path.stop = 1;
-        // `a bird` has the smallest radius and the best score, so it is the best at every radius.
-        let rungs = build(&index, &[-0.5, -0.1, -0.5, -0.5, -0.5], &taxonomy, &path);
-        let texts: Vec<&str> = rungs.iter().map(|r| r.text.as_str()).collect();
-        assert_eq!(texts, ["a bird", "a penguin", "a penguin on the right"]);
     }
 
     proptest! {
         #[test]
         fn radii_never_decrease_and_no_text_is_repeated(
             radii in prop::array::uniform5(0.0_f64..3.0),
-            scores in prop::collection::vec(-3.0_f64..0.0, 5),
+            scores in prop::array::uniform5(-3.0_f64..0.0),
         ) {
-            let taxonomy = Taxonomy::from_tsv(TREE).unwrap();
-            let rungs = build(&index(&radii), &scores, &taxonomy, &path(&taxonomy));
+            let rungs = ladder(&index(&radii), &scores, 3);
             prop_assert!(!rungs.is_empty());
             prop_assert!(rungs.windows(2).all(|w| w[0].radius <= w[1].radius));
-            let texts: BTreeSet<&str> = rungs.iter().map(|r| r.text.as_str()).collect();
-            prop_assert_eq!(texts.len(), rungs.len());
+            let distinct: BTreeSet<&str> = texts(&rungs).into_iter().collect();
+            prop_assert_eq!(distinct.len(), rungs.len());
         }
     }
 }

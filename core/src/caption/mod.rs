@@ -36,7 +36,7 @@ pub use answer::Caption;
 pub use bundle_loader::BundleLoader;
 pub use calibration::Calibration;
 pub use captioner::Captioner;
-pub use classifier::{Classifier, Placement, TaxonomyPath};
+pub use classifier::{Classifier, Placement};
 pub use detectors::Detectors;
 pub use engine::Engine;
 pub use evidence::{Evidence, ImageEvidence};

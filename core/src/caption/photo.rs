@@ -60,7 +60,6 @@ impl Photo {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use image::{ImageFormat, Rgb};
 

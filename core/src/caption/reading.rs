@@ -38,7 +38,8 @@ impl Reading {
     /// changed.
     ///
     /// # Errors
-    /// As [`Captioner::rank_below`]; the reading is then unchanged.
+    /// [`CoreError::Taxonomy`] for a node that the taxonomy lacks, or that has no label at or below it; the reading is
+    /// then unchanged.
     pub fn rank_again(&mut self, captioner: &Captioner, below: Option<String>) -> Result<bool> {
         let caption = captioner.rank_within(&self.embedding, below.as_deref())?;
         let changed = caption != self.caption;
@@ -117,13 +118,6 @@ impl Captioner {
             caption,
             timing_ms: clock.stop(),
         })
-    }
-
-    fn rank_within(&self, embedding: &[f32], below: Option<&str>) -> Result<Caption> {
-        match below {
-            None => Ok(self.rank(embedding)),
-            Some(node) => self.rank_below(embedding, node),
-        }
     }
 }
 

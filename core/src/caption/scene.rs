@@ -18,24 +18,18 @@ impl Detectors {
         let told = self.told(p);
         let mut rungs: Vec<Likely> = Vec::new();
         loop {
-            let before = rungs
-                .last()
-                .map_or_else(Statement::default, |last| last.statement);
-            let options = told
-                .iter()
-                .filter_map(|ix| self.grown(before, *ix, &told, p));
+            let before = rungs.last().map(|last| last.statement).unwrap_or_default();
+            let options = told.iter();
+            let options = options.filter_map(|ix| self.grown(before, *ix, &told, p));
             let likely = options.map(|statement| Likely {
                 p: self.probability(&statement, p),
                 statement,
             });
             // The subject comes first.
-            let rank = |likely: &Likely| {
-                let has_subject = likely.statement.subject.is_some();
-                (has_subject, likely.p)
-            };
+            let has_subject = |likely: &Likely| likely.statement.subject.is_some();
             let best = likely.max_by(|one, other| {
-                let ((one_has, one_p), (other_has, other_p)) = (rank(one), rank(other));
-                one_has.cmp(&other_has).then(one_p.total_cmp(&other_p))
+                let subject = has_subject(one).cmp(&has_subject(other));
+                subject.then(one.p.total_cmp(&other.p))
             });
             match best.filter(|best| best.p >= TOLD) {
                 Some(best) => rungs.push(best),
@@ -55,33 +49,26 @@ impl Detectors {
     ) -> Option<Statement> {
         let words = self.vocabulary();
         let role = words.part(ix).role;
-        let above = words
-            .ancestors(ix)
-            .iter()
-            .filter(|above| told.contains(above));
+        let above = words.ancestors(ix).iter();
+        let mut above = above.filter(|above| told.contains(above));
         let fits = match before.part(role) {
             // The first part of a role is a general one.
-            None => above.count() == 0,
+            None => above.next().is_none(),
             // The new part must be the next one below the known part.
             Some(known) => {
-                words.ancestors(ix).contains(&known)
-                    && above
-                        .filter(|above| words.is_within(**above, known))
-                        .count()
-                        == 1
+                let above = above.filter(|above| words.is_within(**above, known));
+                words.ancestors(ix).contains(&known) && above.count() == 1
             }
         };
         if !fits {
             return None;
         }
         match role {
-            Role::Subject => Some(Statement {
-                subject: Some(Noun {
-                    part: ix,
-                    number: self.number(p, ix),
-                }),
-                ..before
-            }),
+            Role::Subject => {
+                let (part, number) = (ix, self.number(p, ix));
+                let subject = Some(Noun { part, number });
+                Some(Statement { subject, ..before })
+            }
             Role::Doing if !self.can_do(before.subject, ix) => None,
             _ => Some(before.with(role, Some(ix))),
         }

@@ -42,12 +42,9 @@ pub fn standings(ladder: &[Rung], taxonomy: &TaxonomyResult) -> Vec<Standing> {
 /// Returns the rungs that are likely enough to show.
 #[must_use]
 pub fn shown_rungs<'a>(ladder: &'a [Rung], taxonomy: &TaxonomyResult) -> Vec<&'a Rung> {
-    let standings = standings(ladder, taxonomy);
-    let rungs = ladder.iter().zip(standings);
-    rungs
-        .filter(|(_, standing)| *standing != Standing::Unlikely)
-        .map(|(rung, _)| rung)
-        .collect()
+    let rungs = ladder.iter().zip(standings(ladder, taxonomy));
+    let shown = rungs.filter(|(_, standing)| *standing != Standing::Unlikely);
+    shown.map(|(rung, _)| rung).collect()
 }
 
 #[cfg(test)]
@@ -67,14 +64,13 @@ mod tests {
 
     fn taxonomy(stop: &str) -> TaxonomyResult {
         let steps = [("e", 1.0), ("a", 0.9), ("b", 0.6), ("t", 0.2)];
+        let steps = steps.map(|(id, p)| PathStep {
+            id: id.into(),
+            name: id.into(),
+            p,
+        });
         TaxonomyResult {
-            path: steps
-                .map(|(id, p)| PathStep {
-                    id: id.into(),
-                    name: id.into(),
-                    p,
-                })
-                .to_vec(),
+            path: steps.to_vec(),
             stop: stop.into(),
         }
     }
@@ -90,14 +86,9 @@ mod tests {
             rung("a hunting dog", Some("d")),
         ];
         use Standing::{Guess, Known, Unlikely};
-        assert_eq!(
-            standings(&ladder, &taxonomy("a")),
-            [Known, Known, Guess, Unlikely, Unlikely, Unlikely]
-        );
-        assert_eq!(
-            standings(&ladder, &taxonomy("t")),
-            [Known, Known, Known, Known, Known, Unlikely]
-        );
+        let [early, late] = ["a", "t"].map(|stop| standings(&ladder, &taxonomy(stop)));
+        assert_eq!(early, [Known, Known, Guess, Unlikely, Unlikely, Unlikely]);
+        assert_eq!(late, [Known, Known, Known, Known, Known, Unlikely]);
         let shown = shown_rungs(&ladder, &taxonomy("a"));
         assert_eq!(shown.len(), 3);
         assert_eq!(shown[2].text, "a bird");

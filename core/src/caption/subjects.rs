@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 
 use super::answer::Caption;
 use super::captioner::Captioner;
-use super::classifier::{Classifier, TaxonomyPath};
+use super::classifier::Classifier;
 use super::result::{Rung, TaxonomyResult};
 use crate::error::{CoreError, Result};
 use crate::input::crop_box;
-use crate::taxonomy::NodeIx;
+use crate::taxonomy::{NodeIx, TaxonomyPath};
 
 /// The parts of a photo: left, top, right and bottom as fractions of its sides; halves first.
 const PARTS: [[f32; 4]; 8] = [
@@ -165,17 +165,12 @@ impl Captioner {
                 taxonomy,
             }
         };
-        Ok(pair
-            .parts
-            .into_iter()
-            .zip(pair.nodes)
-            .map(subject)
-            .collect())
+        let found = pair.parts.into_iter().zip(pair.nodes);
+        Ok(found.map(subject).collect())
     }
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::super::calibration::Calibration;
     use super::*;
@@ -186,11 +181,10 @@ mod tests {
         let mut tsv = "synset\tnames\thypernyms\tlabelled\n\
             r\tthing\t\t0\na\tanimal\tr\t0\nd\tdog\ta\t0\nb\tbird\ta\t0\no\tobject\tr\t0\n"
             .to_owned();
-        for (parent, i) in ["d", "b", "o"]
-            .iter()
-            .flat_map(|p| (0..10).map(move |i| (p, i)))
-        {
-            tsv.push_str(&format!("{parent}{i}\t{parent} {i}\t{parent}\t1\n"));
+        for parent in ["d", "b", "o"] {
+            for i in 0..10 {
+                tsv.push_str(&format!("{parent}{i}\t{parent} {i}\t{parent}\t1\n"));
+            }
         }
         let taxonomy = Taxonomy::from_tsv(&tsv).unwrap();
         Classifier::new(taxonomy, vec![0.0; 30], 1, Calibration::of_scale(1.0)).unwrap()
@@ -198,13 +192,11 @@ mod tests {
 
     /// The path to a node, whose last step has this probability; the others are certain.
     fn path(classifier: &Classifier, node: &str, p: f32) -> TaxonomyPath {
-        let nodes = classifier
-            .taxonomy()
-            .path_to(classifier.node(node).unwrap());
-        let stop = nodes.len() - 1;
-        let steps = nodes.into_iter().map(|ix| (ix, 1.0));
-        let mut steps: Vec<(NodeIx, f32)> = steps.collect();
-        steps[stop].1 = p;
+        let node = classifier.node(node).unwrap();
+        let nodes = classifier.taxonomy().path_to(node).into_iter();
+        let steps = nodes.map(|ix| (ix, if ix == node { p } else { 1.0 }));
+        let steps: Vec<(NodeIx, f32)> = steps.collect();
+        let stop = steps.len() - 1;
         TaxonomyPath { steps, stop }
     }
 
@@ -212,10 +204,8 @@ mod tests {
         let classifier = classifier();
         let paths = parts.map(|(node, p)| path(&classifier, node, p));
         let pair = classifier.best_pair(&paths)?;
-        Some(
-            pair.nodes
-                .map(|ix| classifier.taxonomy().node(ix).id.clone()),
-        )
+        let id = |ix| classifier.taxonomy().node(ix).id.clone();
+        Some(pair.nodes.map(id))
     }
 
     const NOTHING: (&str, f32) = ("r", 1.0);
@@ -231,18 +221,18 @@ mod tests {
 
     #[test]
     fn parts_that_share_an_edge_do_not_overlap() {
-        let left = [0.0, 0.0, 0.5, 1.0];
-        assert!(!overlap(left, [0.5, 0.0, 1.0, 1.0]) && !overlap([0.5, 0.0, 1.0, 1.0], left));
-        let top = [0.0, 0.0, 1.0, 0.5];
-        assert!(!overlap(top, [0.0, 0.5, 1.0, 1.0]) && !overlap([0.0, 0.5, 1.0, 1.0], top));
-        assert!(overlap(left, top) && overlap(left, left));
+        let [left, right, top, bottom, first, second, ..] = PARTS;
+        assert!(!overlap(left, right) && !overlap(right, left) && !overlap(left, second));
+        assert!(!overlap(top, bottom) && !overlap(bottom, top));
+        assert!(overlap(left, top) && overlap(left, left) && overlap(left, first));
         assert!(overlap(left, [0.4, 0.0, 1.0, 1.0]) && overlap(top, [0.0, 0.4, 1.0, 1.0]));
     }
 
     #[test]
     fn a_node_and_what_lies_above_it_are_one_subject() {
         let mut parts = [NOTHING; 8];
-        for (a, b) in [("d", "d1"), ("d1", "d"), ("d1", "d1")] {
+        // `object` is too general.
+        for (a, b) in [("d", "d1"), ("d1", "d"), ("d1", "d1"), ("d1", "o")] {
             (parts[0], parts[1]) = ((a, 0.99), (b, 0.99));
             assert_eq!(found(parts), None, "{a}, {b}");
         }
@@ -264,22 +254,5 @@ mod tests {
         let mut parts = [NOTHING; 8];
         (parts[1], parts[4]) = (("b2", 0.9), ("o3", 0.9));
         assert_eq!(found(parts), None);
-    }
-
-    #[test]
-    fn one_thing_that_looks_like_two_kinds_is_one() {
-        let mut parts = [NOTHING; 8];
-        (parts[0], parts[1]) = (("d1", 0.99), ("d1", 0.99));
-        assert_eq!(found(parts), None, "the same");
-        (parts[0], parts[1]) = (("d1", 0.99), ("o", 0.99));
-        assert_eq!(found(parts), None, "`object` is too general");
-    }
-
-    #[test]
-    fn parts_that_overlap_are_no_pair() {
-        assert!(overlap(PARTS[0], PARTS[2]));
-        assert!(overlap(PARTS[0], PARTS[4]));
-        assert!(!overlap(PARTS[0], PARTS[5]));
-        assert!(!overlap(PARTS[2], PARTS[3]));
     }
 }

@@ -51,10 +51,7 @@ pub struct TaughtCheck {
 }
 
 pub(super) fn invalid(reason: String) -> CoreError {
-    CoreError::Bundle {
-        file: "taught concepts".into(),
-        reason,
-    }
+    CoreError::bundle("taught concepts", reason)
 }
 
 /// Returns the name of a node as a sentence says it of one thing: `a bird`. The name of a taught node
@@ -239,7 +236,6 @@ fn without<'a>(photos: &[&'a [f32]], index: usize) -> Vec<&'a [f32]> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::super::calibration::Calibration;
     use super::*;
@@ -275,6 +271,13 @@ mod tests {
         }
     }
 
+    /// Returns the names of the nodes on a photo's path.
+    fn path(classifier: &Classifier, space: &Space, photo: &[f32]) -> String {
+        let steps = classifier.path(space, photo).steps.into_iter();
+        let names = steps.map(|(ix, _)| classifier.taxonomy().name(ix));
+        names.collect::<Vec<_>>().join(", ")
+    }
+
     const APART: [[f32; 3]; 3] = [[0.1, 0.3, 0.9], [0.0, 0.25, 1.0], [0.15, 0.2, 0.9]];
 
     #[test]
@@ -282,19 +285,9 @@ mod tests {
         let (space, known) = (lorentz(), classifier());
         let (taught, captions) = known.teach(&space, &[bella(&APART)]).unwrap();
         assert_eq!(captions[0].0.text, "my dog Bella");
-        let path = |photo: [f32; 3]| {
-            let path = taught.path(&space, &at(photo, 0.25));
-            let names = path
-                .steps
-                .iter()
-                .map(|(ix, _)| taught.taxonomy().name(*ix).to_owned());
-            names.collect::<Vec<_>>()
-        };
-        assert_eq!(
-            path([0.05, 0.2, 0.95]),
-            ["thing", "animal", "dog", "my dog Bella"]
-        );
-        assert_eq!(path([1.0, 0.1, 0.1]), ["thing", "animal", "cat"]);
+        let path = |photo: [f32; 3]| path(&taught, &space, &at(photo, 0.25));
+        assert_eq!(path([0.05, 0.2, 0.95]), "thing, animal, dog, my dog Bella");
+        assert_eq!(path([1.0, 0.1, 0.1]), "thing, animal, cat");
         let check = known.check_taught(&space, &bella(&APART));
         assert_eq!((check.recognised, check.photos, check.rival), (3, 3, None));
     }
@@ -355,12 +348,7 @@ mod tests {
             root: unit([0.0, 0.0, 0.0, -1.0]),
         };
         // All photos share their last coordinate, which no label has.
-        let labels = [
-            [1.0, 0.0, 0.0, 0.0],
-            [0.0, 1.0, 0.0, 0.0],
-            [0.7, 0.7, 0.0, 0.0],
-        ]
-        .map(unit);
+        let labels = [[1.0, 0.0], [0.0, 1.0], [0.7, 0.7]].map(|[x, y]| unit([x, y, 0.0, 0.0]));
         let taxonomy = Taxonomy::from_tsv(TREE).unwrap();
         let calibration = Calibration::of_scale(100.0);
         let known = Classifier::new(taxonomy, labels.concat(), 4, calibration).unwrap();
@@ -370,20 +358,13 @@ mod tests {
             ..bella(&APART)
         };
         let (taught, _) = known.teach(&space, &[concept]).unwrap();
-        let end = |v| {
-            let path = taught.path(&space, &photo(v));
-            taught
-                .taxonomy()
-                .name(path.steps.last().unwrap().0)
-                .to_owned()
-        };
-        assert_eq!(end([0.05, 0.2, 0.95]), "my dog Bella");
-        assert_eq!(end([1.0, 0.0, 0.1]), "cat");
+        let path = |v| path(&taught, &space, &photo(v));
+        assert_eq!(path([0.05, 0.2, 0.95]), "thing, animal, dog, my dog Bella");
+        assert_eq!(path([1.0, 0.0, 0.1]), "thing, animal, cat");
         // A photo of a dog among two of cats is not told from the labels.
+        let mixed = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 0.1, 0.0]];
         let mixed = TaughtConcept {
-            photos: [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 0.1, 0.0]]
-                .map(photo)
-                .to_vec(),
+            photos: mixed.map(photo).to_vec(),
             ..bella(&APART)
         };
         let check = known.check_taught(&space, &mixed);

@@ -42,10 +42,9 @@ impl TaughtFile {
         let file: Self = serde_json::from_str(text)
             .map_err(|error| invalid(format!("expected JSON with format `{FORMAT}`: {error}")))?;
         if file.format != FORMAT {
-            let found = &file.format;
-            return Err(invalid(format!(
-                "expected format `{FORMAT}`, found `{found}`"
-            )));
+            let found = file.format;
+            let reason = format!("expected format `{FORMAT}`, found `{found}`");
+            return Err(invalid(reason));
         }
         if file.model.sha256 != model.sha256 {
             return Err(invalid(format!(
@@ -56,16 +55,14 @@ impl TaughtFile {
         }
         if file.concepts.len() > MAX_CONCEPTS {
             let found = file.concepts.len();
-            return Err(invalid(format!(
-                "expected at most {MAX_CONCEPTS} names, found {found}"
-            )));
+            let reason = format!("expected at most {MAX_CONCEPTS} names, found {found}");
+            return Err(invalid(reason));
         }
         Ok(file)
     }
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
@@ -89,22 +86,17 @@ mod tests {
         assert_eq!(TaughtFile::parse(&text, &model("s")).unwrap(), file);
         let many = |count| {
             let file = TaughtFile::new(model("s"), vec![bella(); count]);
-            let text = serde_json::to_string(&file).unwrap();
-            TaughtFile::parse(&text, &model("s"))
+            serde_json::to_string(&file).unwrap()
         };
-        assert_eq!(many(500).unwrap().concepts.len(), 500);
-        let error = many(501).unwrap_err().to_string();
-        assert!(error.contains("at most 500 names, found 501"), "{error}");
-        let error = TaughtFile::parse(&text, &model("t"))
-            .unwrap_err()
-            .to_string();
-        assert!(error.contains("teach the names again"), "{error}");
-        let error = TaughtFile::parse("{}", &model("s"))
-            .unwrap_err()
-            .to_string();
-        assert!(
-            error.contains("expected JSON with format `espalier-concepts/1`"),
-            "{error}"
-        );
+        let most = TaughtFile::parse(&many(500), &model("s")).unwrap();
+        assert_eq!(most.concepts.len(), 500);
+        for (text, sha256, expected) in [
+            (many(501), "s", "at most 500 names, found 501"),
+            (text, "t", "teach the names again"),
+            ("{}".into(), "s", "with format `espalier-concepts/1`"),
+        ] {
+            let error = TaughtFile::parse(&text, &model(sha256)).unwrap_err();
+            assert!(error.to_string().contains(expected), "{error}");
+        }
     }
 }

@@ -27,7 +27,7 @@ pub struct TextEmbedder {
 /// # Errors
 /// [`crate::CoreError::Bundle`] naming the file and the line that cannot be read.
 pub fn lexicon(manifest: &Manifest, bundle: &BundleFiles) -> Result<Lexicon> {
-    match manifest.files.iter().any(|file| file.path == files::NOUNS) {
+    match manifest.file(files::NOUNS).is_ok() {
         true => Lexicon::from_tsv(bundle.text(files::NOUNS)?, files::NOUNS),
         false => Ok(Lexicon::default()),
     }

@@ -65,7 +65,6 @@ impl<const D: usize> Pairs<D> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use std::f32::consts::{FRAC_PI_2, FRAC_PI_4};
 

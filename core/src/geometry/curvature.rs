@@ -105,7 +105,6 @@ impl LogScalar {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -9,22 +9,34 @@ use super::Space;
 /// on the sphere it is the chord, projected to unit length.
 #[must_use]
 pub fn between(space: &Space, from: &[f32], to: Option<&[f32]>, share: f64) -> Vec<f32> {
-    let curvatures = match space {
-        Space::Sphere { root } => {
-            let mixed = mix(&to_f64(from), &to_f64(to.unwrap_or(root)), share);
-            let norm = mixed.iter().map(|v| v * v).sum::<f64>().sqrt();
-            return mixed.iter().map(|v| (v / norm.max(1e-12)) as f32).collect();
+    if let Space::Sphere { root } = space {
+        let mixed = mix(&to_f64(from), &to_f64(to.unwrap_or(root)), share);
+        let norm = mixed.iter().map(|v| v * v).sum::<f64>().sqrt();
+        return mixed.iter().map(|v| (v / norm.max(1e-12)) as f32).collect();
+    }
+    let start = tangent(space, from);
+    let end = to.map_or_else(|| vec![0.0; start.len()], |to| tangent(space, to));
+    point(space, &mix(&start, &end, share))
+}
+
+/// Returns the tangent vector of a point at the root, factor by factor; the point itself on the
+/// sphere.
+pub(super) fn tangent(space: &Space, x: &[f32]) -> Vec<f64> {
+    match space {
+        Space::Sphere { .. } => to_f64(x),
+        _ => {
+            let factors = space.split(x);
+            factors.flat_map(|(c, x)| log0(&to_f64(x), c)).collect()
         }
-        Space::Lorentz { curvature } => std::slice::from_ref(curvature),
-        Space::Product { curvatures, .. } => curvatures.as_slice(),
-    };
-    let width = (from.len() / curvatures.len().max(1)).max(1);
-    let factor = |(i, c): (usize, &f64)| {
-        let of = |x: &[f32]| log0(&to_f64(&x[i * width..(i + 1) * width]), *c);
-        let end = to.map_or_else(|| vec![0.0; width], of);
-        exp0(&mix(&of(from), &end, share), *c)
-    };
-    curvatures.iter().enumerate().flat_map(factor).collect()
+    }
+}
+
+/// Returns the point of a tangent vector, the inverse of [`tangent`].
+pub(super) fn point(space: &Space, tangent: &[f64]) -> Vec<f32> {
+    match space {
+        Space::Sphere { .. } => tangent.iter().map(|v| *v as f32).collect(),
+        _ => space.split(tangent).flat_map(|(c, v)| exp0(v, c)).collect(),
+    }
 }
 
 fn to_f64(x: &[f32]) -> Vec<f64> {
@@ -44,13 +56,13 @@ fn scaled(v: &[f64], by: impl Fn(f64) -> f64) -> Vec<f64> {
 
 /// Returns the logarithmic map at the origin: the length of the result is the distance to the
 /// origin (notation 1.1).
-pub(super) fn log0(x: &[f64], c: f64) -> Vec<f64> {
+fn log0(x: &[f64], c: f64) -> Vec<f64> {
     scaled(x, |norm| (c.sqrt() * norm).asinh() / c.sqrt())
 }
 
 /// Returns the exponential map at the origin, the inverse of [`log0`]. The length is not clamped:
 /// embeddings in a [`Space`] have far smaller distances than those that overflow.
-pub(super) fn exp0(v: &[f64], c: f64) -> Vec<f32> {
+fn exp0(v: &[f64], c: f64) -> Vec<f32> {
     let vector = scaled(v, |norm| (c.sqrt() * norm).sinh() / c.sqrt());
     vector.iter().map(|a| *a as f32).collect()
 }

@@ -80,16 +80,7 @@ fn excess<const D: usize>(x: Tensor<D>, y: Tensor<D>, c: Tensor<D>) -> Tensor<D>
 /// `x, y [.., d]`, `c [.., 1] -> [.., 1]`
 #[must_use]
 pub fn dist<const D: usize>(x: Tensor<D>, y: Tensor<D>, c: Tensor<D>) -> Tensor<D> {
-    dist_eps(x, y, c, EPS)
-}
-
-/// [`dist`] with another `eps` (published PHyCLIP training: 1e-6).
-///
-/// # Shapes
-/// `x, y [.., d]`, `c [.., 1] -> [.., 1]`
-#[must_use]
-pub fn dist_eps<const D: usize>(x: Tensor<D>, y: Tensor<D>, c: Tensor<D>, eps: f64) -> Tensor<D> {
-    acosh_1p(excess(x, y, c.clone()), eps) / c.sqrt()
+    acosh_1p(excess(x, y, c.clone()), EPS) / c.sqrt()
 }
 
 /// Returns the Einstein midpoint of the rows: the point of the hyperboloid in the direction of the
@@ -132,7 +123,7 @@ pub fn pairwise_dist<const D: usize>(x: Tensor<D>, y: Tensor<D>, c: Tensor<D>) -
     pairwise_dist_eps(x, y, c, EPS)
 }
 
-/// [`pairwise_dist`] with another `eps`.
+/// [`pairwise_dist`] with another `eps` (published PHyCLIP training: 1e-6).
 ///
 /// # Shapes
 /// `x [.., b1, d]`, `y [.., b2, d]`, `c [.., 1, 1] -> [.., b1, b2]`

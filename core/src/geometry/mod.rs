@@ -44,7 +44,6 @@ pub mod product;
 pub mod prototype;
 #[cfg(feature = "burn")]
 pub mod radial;
-mod reduction;
 pub mod space;
 
 #[cfg(feature = "burn")]
@@ -52,5 +51,4 @@ pub use cone::{AngleFormula, entailment_gap, exterior_angle, half_aperture};
 pub use constants::{CONE_RADIUS, EPS, MAX_TANGENT, MIN_RADIUS};
 #[cfg(feature = "burn")]
 pub use curvature::{Curvature, LogScalar, LogScalarConfig};
-pub use reduction::DistanceReduction;
-pub use space::Space;
+pub use space::{DistanceReduction, Space};

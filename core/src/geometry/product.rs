@@ -7,7 +7,7 @@
 use burn::tensor::Tensor;
 
 use super::lorentz;
-use super::reduction::DistanceReduction;
+use super::space::DistanceReduction;
 
 /// `eps` of PHyCLIP's distances and apertures (notation 2.4).
 pub const EPS: f64 = 1e-6;

@@ -1,28 +1,7 @@
 //! A point in the mean direction of other points, through the tangent space at the root.
 
 use super::Space;
-use super::interpolation::{exp0, log0};
-
-/// Returns the tangent vector of a point at the root, factor by factor; the point itself on the
-/// sphere.
-fn tangent(space: &Space, x: &[f32]) -> Vec<f64> {
-    let x: Vec<f64> = x.iter().map(|v| f64::from(*v)).collect();
-    let Some((curvatures, width)) = factors(space, x.len()) else {
-        return x;
-    };
-    let factors = x.chunks(width).zip(curvatures);
-    factors.flat_map(|(x, c)| log0(x, *c)).collect()
-}
-
-/// Returns the curvatures of the factors and their width; `None` on the sphere.
-fn factors(space: &Space, width: usize) -> Option<(&[f64], usize)> {
-    let curvatures = match space {
-        Space::Sphere { .. } => return None,
-        Space::Lorentz { curvature } => std::slice::from_ref(curvature),
-        Space::Product { curvatures, .. } => curvatures.as_slice(),
-    };
-    Some((curvatures, (width / curvatures.len().max(1)).max(1)))
-}
+use super::interpolation::{point, tangent};
 
 fn norm(v: &[f64]) -> f64 {
     v.iter().map(|v| v * v).sum::<f64>().sqrt()
@@ -53,13 +32,7 @@ pub fn toward(space: &Space, points: &[&[f32]], length: f64) -> Vec<f32> {
     };
     let scale = length / norm(&sum).max(1e-12);
     sum.iter_mut().for_each(|s| *s *= scale);
-    match factors(space, sum.len()) {
-        None => sum.iter().map(|v| *v as f32).collect(),
-        Some((curvatures, width)) => {
-            let factors = sum.chunks(width).zip(curvatures);
-            factors.flat_map(|(v, c)| exp0(v, *c)).collect()
-        }
-    }
+    point(space, &sum)
 }
 
 #[cfg(test)]

@@ -11,7 +11,16 @@
 use serde::{Deserialize, Serialize};
 
 use super::constants::{CONE_RADIUS, EPS, MIN_RADIUS};
-use super::reduction::DistanceReduction;
+
+/// How the distances of the factors are combined into one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum DistanceReduction {
+    /// Mean of the distances. The paper writes the sum; the published code takes the mean. The
+    /// logit scale is bounded, so the two are different models.
+    L1,
+    /// Root of the mean of their squares.
+    L2,
+}
 
 /// The space of the embeddings, with its root.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -110,16 +119,25 @@ fn angle(along: f64, across: f64) -> f64 {
 }
 
 impl Space {
-    /// Returns the factors of a point: one for a single hyperboloid, none on the sphere.
-    fn factors<'a>(&'a self, x: &'a [f32]) -> impl Iterator<Item = (Hyperboloid, &'a [f32])> {
-        let curvatures = match self {
+    /// Returns minus the curvature of each factor: one for a single hyperboloid, none on the sphere.
+    #[must_use]
+    pub fn curvatures(&self) -> &[f64] {
+        match self {
             Self::Sphere { .. } => &[],
             Self::Lorentz { curvature } => std::slice::from_ref(curvature),
-            Self::Product { curvatures, .. } => curvatures.as_slice(),
-        };
+            Self::Product { curvatures, .. } => curvatures,
+        }
+    }
+
+    /// Returns the coordinates of each factor, after minus its curvature.
+    pub(crate) fn split<'a, T>(&'a self, x: &'a [T]) -> impl Iterator<Item = (f64, &'a [T])> {
+        let curvatures = self.curvatures();
         let width = x.len() / curvatures.len().max(1);
-        let hyperboloids = curvatures.iter().map(|c| Hyperboloid { c: *c });
-        hyperboloids.zip(x.chunks(width.max(1)))
+        curvatures.iter().copied().zip(x.chunks(width.max(1)))
+    }
+
+    fn factors<'a>(&'a self, x: &'a [f32]) -> impl Iterator<Item = (Hyperboloid, &'a [f32])> {
+        self.split(x).map(|(c, x)| (Hyperboloid { c }, x))
     }
 
     /// Evaluates `number` for each factor of two points.

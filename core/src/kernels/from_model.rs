@@ -2,10 +2,9 @@
 
 use super::image_encoder::ImageKernels;
 use super::text_encoder::TextKernels;
-use super::weights::KernelWeights;
 use crate::error::Result;
 use crate::model::{DualConfig, ImageEncoder, TextEncoder};
-use crate::weights::{StoredTensors, collect};
+use crate::weights::collect;
 
 impl ImageKernels {
     /// Packs the weights of an encoder; batch norms are folded by their running statistics.
@@ -17,10 +16,7 @@ impl ImageKernels {
         let mut folded = encoder.clone();
         folded.visual = folded.visual.folded();
         let config = config.clone().with_vision(config.vision.folded());
-        let mut weights = KernelWeights::from(StoredTensors::from(collect(&folded)?));
-        let kernels = Self::new(&config, &mut weights)?;
-        weights.finish()?;
-        Ok(kernels)
+        Self::new(&config, collect(&folded)?.into())
     }
 }
 
@@ -30,9 +26,6 @@ impl TextKernels {
     /// # Errors
     /// As [`ImageKernels::of`].
     pub fn of(config: &DualConfig, encoder: &TextEncoder) -> Result<Self> {
-        let mut weights = KernelWeights::from(StoredTensors::from(collect(encoder)?));
-        let kernels = Self::new(config, &mut weights)?;
-        weights.finish()?;
-        Ok(kernels)
+        Self::new(config, collect(encoder)?.into())
     }
 }

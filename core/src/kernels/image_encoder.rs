@@ -1,18 +1,21 @@
 //! An image encoder on the kernels.
 
 use espalier_kernels::{
-    Activation, Heads, PackedWeights, RGB, ROW_BLOCK, RowNorm, Scratch, Sides, map, normalise,
-    threads, with_awake_threads,
+    Heads, PackedWeights, RGB, ROW_BLOCK, RowNorm, Scratch, Sides, map, normalise, threads,
+    with_awake_threads,
 };
 use image::RgbImage;
 
 use super::inverted::InvertedStages;
 use super::stem::PackedStem;
-use super::transformer::{BlockSizes, PackedBlock, Tokens, all_tokens, at_token};
+use super::transformer::{
+    BlockSizes, PackedBlock, Tokens, all_tokens, at_token, product, projected,
+};
 use super::weights::{KernelWeights, LinearName};
 use crate::error::Result;
 use crate::model::{DualConfig, FeatureMap, Pool, VitConfig};
 use crate::nn::layer_config::LAYER_NORM_EPS;
+use crate::weights::StoredTensors;
 
 /// An image encoder with packed weights. It computes what the image encoder of the
 /// same configuration does, up to rounding.
@@ -78,11 +81,7 @@ impl PackedPatches {
                 }
             }
         }
-        let rows = patches.len() / self.weights.inputs().max(1);
-        let mut tokens = vec![0.0; rows * self.weights.outputs()];
-        self.weights
-            .apply(&patches, None, Activation::None, &mut tokens);
-        tokens
+        product(&self.weights, &patches, None)
     }
 }
 
@@ -135,16 +134,16 @@ fn mean(rows: &[f32], width: usize) -> Vec<f32> {
 }
 
 impl ImageKernels {
-    /// Takes the weights of the image encoder and packs them. Batch norms must be folded into the
-    /// convolutions, as they are in bundles.
+    /// Packs the weights of the image encoder. Batch norms must be folded into the convolutions, as
+    /// they are in bundles.
     ///
     /// # Errors
-    /// [`CoreError::TensorNames`](crate::CoreError::TensorNames) naming a missing tensor,
+    /// [`CoreError::TensorNames`](crate::CoreError::TensorNames) naming a missing tensor or those that are unknown,
     /// [`CoreError::TensorShape`](crate::CoreError::TensorShape) for one of another shape,
     /// [`CoreError::Config`](crate::CoreError::Config) for norms that are not folded.
-    pub fn new(config: &DualConfig, weights: &mut KernelWeights) -> Result<Self> {
+    pub fn new(config: &DualConfig, stored: StoredTensors) -> Result<Self> {
         let vision = &config.vision;
-        weights.arithmetic = vision.arithmetic;
+        let weights = &mut KernelWeights::new(stored, vision.arithmetic);
         let (width, eps) = (vision.d_model, vision.norm_eps.unwrap_or(LAYER_NORM_EPS));
         let classes = usize::from(vision.pool.has_class());
         let tokens = classes + vision.patches();
@@ -152,7 +151,7 @@ impl ImageKernels {
             weight: "visual_proj.weight".into(),
             bias: None,
         };
-        Ok(Self {
+        let kernels = Self {
             mean: statistics("pixel_mean", weights)?,
             std: statistics("pixel_std", weights)?,
             tokens: TokenSource::new(vision, weights)?,
@@ -174,19 +173,15 @@ impl ImageKernels {
                 .transpose()?,
             pool: vision.pool,
             projection: weights.linear(&projection, width, config.d_embed)?,
-        })
+        };
+        weights.finish()?;
+        Ok(kernels)
     }
 
     /// Computes the projected features of images; see [`forward`](Self::forward).
     #[must_use]
     pub fn forward_all(&self, images: &[RgbImage]) -> Vec<Vec<f32>> {
-        let outputs = self.projection.outputs();
-        let pooled = self.pooled_all(images).concat();
-        let mut features = vec![0.0; images.len() * outputs];
-        self.projection
-            .apply(&pooled, None, Activation::None, &mut features);
-        let features = features.chunks(outputs.max(1));
-        features.map(<[f32]>::to_vec).collect()
+        projected(&self.projection, &self.pooled_all(images).concat())
     }
 
     /// Computes the projected feature of an image of the side that the encoder was trained on.
@@ -198,7 +193,11 @@ impl ImageKernels {
         self.forward_all(std::slice::from_ref(image)).concat()
     }
 
-    /// Computes the features of images before the projection; see [`pooled`](Self::pooled).
+    /// Computes the features of images before the projection. Encoders of inverted residuals accept
+    /// images of any size.
+    ///
+    /// # Shapes
+    /// `[height, width, 3]` each `-> [d_model]` each
     #[must_use]
     pub fn pooled_all(&self, images: &[RgbImage]) -> Vec<Vec<f32>> {
         let stacks: Vec<&[RgbImage]> = images.chunks(self.stack(images.len())).collect();
@@ -207,16 +206,6 @@ impl ImageKernels {
             true => with_awake_threads(pooled),
             false => pooled(),
         }
-    }
-
-    /// Computes the feature before the projection. Encoders of inverted residuals accept an image
-    /// of any size.
-    ///
-    /// # Shapes
-    /// `[height, width, 3] -> [d_model]`
-    #[must_use]
-    pub fn pooled(&self, image: &RgbImage) -> Vec<f32> {
-        self.pooled_all(std::slice::from_ref(image)).concat()
     }
 
     /// Returns the number of images of a batch that are computed together: transformer blocks then
@@ -267,14 +256,10 @@ impl ImageKernels {
         };
         let (pixels, sides) = self.normalised(image);
         let (map, sides) = stages.apply(&pixels, sides);
-        let mut features = vec![0.0; sides.pixels() * self.projection.outputs()];
-        self.projection
-            .apply(&map, None, Activation::None, &mut features);
-        let features = features.chunks(self.projection.outputs());
         Some(FeatureMap {
             rows: sides.height,
             columns: sides.width,
-            features: features.map(<[f32]>::to_vec).collect(),
+            features: projected(&self.projection, &map),
         })
     }
 

@@ -14,4 +14,3 @@ mod weights;
 
 pub use image_encoder::ImageKernels;
 pub use text_encoder::TextKernels;
-pub use weights::KernelWeights;

@@ -1,13 +1,14 @@
 //! A text encoder on the kernels.
 
-use espalier_kernels::{Activation, Heads, PackedWeights, ROW_BLOCK, RowNorm, map};
+use espalier_kernels::{Heads, PackedWeights, ROW_BLOCK, RowNorm, map};
 
-use super::transformer::{BlockSizes, PackedBlock, Tokens, at_token};
+use super::transformer::{BlockSizes, PackedBlock, Tokens, at_token, projected};
 use super::weights::{KernelWeights, LinearName, Table};
 use crate::error::Result;
 use crate::input::{TokenBatch, end_position};
-use crate::model::{DualConfig, TextFamily};
+use crate::model::{Arithmetic, DualConfig, TextFamily};
 use crate::nn::layer_config::LAYER_NORM_EPS;
+use crate::weights::StoredTensors;
 use crate::weights::names::text_block_name;
 
 /// A text encoder with packed weights. It computes what the text encoder of the same
@@ -24,17 +25,18 @@ pub struct TextKernels {
 }
 
 impl TextKernels {
-    /// Takes the weights of the text encoder and packs them.
+    /// Packs the weights of the text encoder.
     ///
     /// # Errors
-    /// [`CoreError::TensorNames`](crate::CoreError::TensorNames) naming a missing tensor,
+    /// [`CoreError::TensorNames`](crate::CoreError::TensorNames) naming a missing tensor or those that are unknown,
     /// [`CoreError::TensorShape`](crate::CoreError::TensorShape) for one of another shape,
     /// [`CoreError::Config`](crate::CoreError::Config) for an encoder of BERT's family.
-    pub fn new(config: &DualConfig, weights: &mut KernelWeights) -> Result<Self> {
+    pub fn new(config: &DualConfig, stored: StoredTensors) -> Result<Self> {
         let text = &config.text;
         if text.family != TextFamily::Clip {
             return Err(text.needs_burn());
         }
+        let weights = &mut KernelWeights::new(stored, Arithmetic::default());
         let width = text.d_model;
         let norm_eps = text.norm_eps.unwrap_or(LAYER_NORM_EPS);
         let sizes = BlockSizes {
@@ -56,13 +58,15 @@ impl TextKernels {
             weight: "textual_proj.weight".into(),
             bias: None,
         };
-        Ok(Self {
+        let kernels = Self {
             blocks,
             tokens: weights.table("textual.token_embed.weight", [text.vocab_size, width])?,
             positions: weights.floats("textual.posit_embed", &[text.context, width])?,
             norm: weights.row_norm("textual.ln_final", width, norm_eps)?,
             projection: weights.linear(&projection, width, config.d_embed)?,
-        })
+        };
+        weights.finish()?;
+        Ok(kernels)
     }
 
     /// Computes projected features of texts.
@@ -104,11 +108,7 @@ impl TextKernels {
         }
         let pooled = at_token(&self.blocks, x, &lengths, Tokens::Last);
         let pooled = self.norm.apply(&pooled);
-        let mut features = vec![0.0; texts.len() * self.projection.outputs()];
-        self.projection
-            .apply(&pooled, None, Activation::None, &mut features);
-        let features = features.chunks(self.projection.outputs().max(1));
-        features.map(<[f32]>::to_vec).collect()
+        projected(&self.projection, &pooled)
     }
 }
 

@@ -61,11 +61,18 @@ fn rows_at(x: &[f32], width: usize, lengths: &[usize], at: Tokens) -> Vec<f32> {
 }
 
 /// Returns `input W + bias`, plus `skip` if given.
-fn product(weights: &PackedWeights, input: &[f32], skip: Option<&[f32]>) -> Vec<f32> {
+pub(super) fn product(weights: &PackedWeights, input: &[f32], skip: Option<&[f32]>) -> Vec<f32> {
     let rows = input.len() / weights.inputs().max(1);
     let mut output = vec![0.0; rows * weights.outputs()];
     weights.apply(input, skip, Linear, &mut output);
     output
+}
+
+/// Returns the rows of `input W`.
+pub(super) fn projected(weights: &PackedWeights, input: &[f32]) -> Vec<Vec<f32>> {
+    let output = product(weights, input, None);
+    let rows = output.chunks(weights.outputs().max(1));
+    rows.map(<[f32]>::to_vec).collect()
 }
 
 /// Tokens of a sequence that a block is computed for.

@@ -18,34 +18,31 @@ const MOST_UNPACKED: usize = 1 << 19;
 const LEAST_ROUNDED: usize = 80;
 
 /// Named tensors, each of which is taken once, so that its memory is free as soon as it is packed.
-#[derive(Debug)]
-pub struct KernelWeights {
+pub(super) struct KernelWeights {
     tensors: BTreeMap<String, StoredTensor>,
     /// Numbers that the layers multiply which take the weights.
     pub(super) arithmetic: Arithmetic,
 }
 
-impl From<StoredTensors> for KernelWeights {
-    fn from(stored: StoredTensors) -> Self {
+impl KernelWeights {
+    pub(super) fn new(stored: StoredTensors, arithmetic: Arithmetic) -> Self {
         Self {
             tensors: stored.tensors,
-            arithmetic: Arithmetic::default(),
+            arithmetic,
         }
     }
-}
 
-impl KernelWeights {
     /// Checks that every tensor was taken.
     ///
     /// # Errors
     /// [`CoreError::TensorNames`] listing the others.
-    pub fn finish(self) -> Result<()> {
+    pub(super) fn finish(&self) -> Result<()> {
         if self.tensors.is_empty() {
             return Ok(());
         }
         Err(CoreError::TensorNames {
             missing: Vec::new(),
-            unknown: self.tensors.into_keys().collect(),
+            unknown: self.tensors.keys().cloned().collect(),
         })
     }
 

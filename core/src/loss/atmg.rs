@@ -4,7 +4,6 @@ use burn::tensor::Tensor;
 use serde::{Deserialize, Serialize};
 
 use super::contrastive::Contrast;
-use super::likelihood::Compared;
 use super::terms::LossTerms;
 use crate::geometry::{cone, lorentz};
 
@@ -40,13 +39,7 @@ pub fn atmg(
 ) -> LossTerms {
     let contrast = contrast.into();
     let ce = |queries, keys, sign: f64| {
-        let parameters = [&c];
-        let compared = Compared {
-            queries,
-            keys,
-            parameters,
-        };
-        contrast.cross_entropy(compared, |at, toward, [c]| {
+        contrast.cross_entropy([queries, keys], [&c], |at, toward, [c]| {
             cone::pairwise_exterior_angle(at, toward, c) * sign
         })
     };

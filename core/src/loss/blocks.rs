@@ -7,20 +7,16 @@
 use burn::tensor::Tensor;
 
 use super::groups::Groups;
-use super::likelihood::{Compared, negative_log_likelihood};
+use super::likelihood::negative_log_likelihood;
 
 /// Computes [`Contrast::cross_entropy`](super::Contrast) over `rows` queries at a time.
 pub(super) fn cross_entropy<const D: usize, const P: usize>(
     (scale, groups): (&Tensor<1>, &Groups),
     rows: usize,
-    compared: Compared<'_, D, P>,
+    [queries, keys]: [&Tensor<D>; 2],
+    parameters: [&Tensor<D>; P],
     similarity: impl Fn(Tensor<D>, Tensor<D>, [Tensor<D>; P]) -> Tensor<2>,
 ) -> Tensor<1> {
-    let Compared {
-        queries,
-        keys,
-        parameters,
-    } = compared;
     let count = queries.dims()[D - 2];
     let blocks = (0..count).step_by(rows).map(|from| {
         let block = queries.clone().narrow(D - 2, from, rows.min(count - from));

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use burn::tensor::Tensor;
 
 use super::groups::Groups;
-use super::likelihood::{Compared, negative_log_likelihood};
+use super::likelihood::negative_log_likelihood;
 
 /// How queries are compared with keys: the factor of the similarities, how many queries are compared at
 /// once, and which of them show the same image.
@@ -57,24 +57,21 @@ impl Contrast {
     /// queries and keys `[.., b, d]`, similarities of `n` queries `[n, b]`; `-> [1]`
     pub(super) fn cross_entropy<const D: usize, const P: usize>(
         &self,
-        compared: Compared<'_, D, P>,
+        [queries, keys]: [&Tensor<D>; 2],
+        parameters: [&Tensor<D>; P],
         similarity: impl Fn(Tensor<D>, Tensor<D>, [Tensor<D>; P]) -> Tensor<2>,
     ) -> Tensor<1> {
-        let count = compared.queries.dims()[D - 2];
+        let count = queries.dims()[D - 2];
         #[cfg(feature = "autodiff")]
         if let Some(rows) = self.rows.filter(|_| self.is_cut(count)) {
             return super::blocks::cross_entropy(
                 (&self.scale, &self.groups),
                 rows.get(),
-                compared,
+                [queries, keys],
+                parameters,
                 similarity,
             );
         }
-        let Compared {
-            queries,
-            keys,
-            parameters,
-        } = compared;
         let g = similarity(queries.clone(), keys.clone(), parameters.map(Tensor::clone));
         let logits = self.groups.leave_out(g * self.scale().unsqueeze(), 0);
         negative_log_likelihood(logits, 0) / count as f64
@@ -105,14 +102,7 @@ impl Contrast {
             let sum = one_way(logits.clone()) + one_way(logits.transpose());
             return sum / (2 * count) as f64;
         }
-        let one_way = |queries, keys| {
-            let compared = Compared {
-                queries,
-                keys,
-                parameters,
-            };
-            self.cross_entropy(compared, &similarity)
-        };
+        let one_way = |queries, keys| self.cross_entropy([queries, keys], parameters, &similarity);
         (one_way(x, y) + one_way(y, x)) * 0.5
     }
 }

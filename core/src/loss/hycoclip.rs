@@ -7,7 +7,6 @@
 use burn::tensor::Tensor;
 
 use super::contrastive::Contrast;
-use super::likelihood::Compared;
 use super::terms::LossTerms;
 use crate::geometry::{AngleFormula, EPS, cone, lorentz};
 
@@ -92,13 +91,7 @@ pub(super) fn compose<const D: usize>(
         box_text,
     } = points;
     let ce = |queries, keys| {
-        let parameters = [&c];
-        let compared = Compared {
-            queries,
-            keys,
-            parameters,
-        };
-        contrast.cross_entropy(compared, |x, y, [c]| dist(x, y, c).neg())
+        contrast.cross_entropy([queries, keys], [&c], |x, y, [c]| dist(x, y, c).neg())
     };
     let contrastive =
         (ce(image, text) + ce(text, image) + ce(box_image, text) + ce(box_text, image)) * 0.25;

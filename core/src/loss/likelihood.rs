@@ -3,14 +3,6 @@
 use burn::tensor::activation::log_softmax;
 use burn::tensor::{Int, Tensor};
 
-/// A comparison of queries with keys whose gradients are wanted: queries, keys, and the parameters of
-/// the similarity, such as a curvature.
-pub(super) struct Compared<'a, const D: usize, const P: usize> {
-    pub(super) queries: &'a Tensor<D>,
-    pub(super) keys: &'a Tensor<D>,
-    pub(super) parameters: [&'a Tensor<D>; P],
-}
-
 /// Computes the sum over rows of `-log softmax(logits)[i, first + i]`.
 ///
 /// # Shapes

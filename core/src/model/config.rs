@@ -4,6 +4,7 @@ use derive_new::new;
 use derive_setters::Setters;
 use serde::{Deserialize, Serialize};
 
+use crate::defaults::is_default;
 use crate::error::{CoreError, Result};
 use crate::geometry::DistanceReduction;
 use crate::input::{Tokenizer, TokenizerRules};
@@ -70,14 +71,6 @@ pub enum Arithmetic {
     Int8,
 }
 
-impl Arithmetic {
-    /// Returns whether this is the arithmetic of a configuration that names none.
-    #[must_use]
-    pub fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
-}
-
 /// Image encoder: a vision transformer (notation 3.1, 3.5), whose tokens may come from convolutions
 /// instead of patches. With convolutions it may have no transformer block at all; then it accepts
 /// images of any side that is a multiple of `patch`.
@@ -127,7 +120,7 @@ pub struct VitConfig {
     pub inverted: Option<InvertedConfig>,
     /// Numbers that are multiplied on a CPU; a bundle has those that its export chose.
     #[new(default)]
-    #[serde(default, skip_serializing_if = "Arithmetic::is_default")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub arithmetic: Arithmetic,
 }
 
@@ -184,14 +177,6 @@ pub enum TextFamily {
     Bert,
 }
 
-impl TextFamily {
-    /// Returns whether this is the family of a configuration that names none.
-    #[must_use]
-    pub fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
-}
-
 /// Text transformer (notation 3.2, 3.5).
 #[derive(new, Setters, Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[setters(prefix = "with_")]
@@ -217,11 +202,11 @@ pub struct TextConfig {
     pub norm_eps: Option<f64>,
     /// Whose rules cut texts into tokens; CLIP's if absent.
     #[new(default)]
-    #[serde(default, skip_serializing_if = "TokenizerRules::is_default")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub tokenizer: TokenizerRules,
     /// Family; CLIP's if absent.
     #[new(default)]
-    #[serde(default, skip_serializing_if = "TextFamily::is_default")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub family: TextFamily,
     /// Hidden width of two layers before the projection whose output is added to their input; none
     /// if absent. Only of BERT's family, whose features need more than a linear map.

@@ -17,34 +17,24 @@ const EFFICIENTNET_HEAD: usize = 1280;
 #[serde(rename_all = "snake_case")]
 pub enum Preset {
     /// 64 px, patch 8: small enough for the page and for training on a CPU.
-    #[serde(rename = "vit_t8_64")]
     VitT8_64,
     /// EfficientNet-Lite0 at 224 px, with a small text encoder.
-    #[serde(rename = "efficientnet_lite0")]
     EfficientnetLite0,
     /// EfficientNet-Lite1 at 240 px, with a small text encoder.
-    #[serde(rename = "efficientnet_lite1")]
     EfficientnetLite1,
     /// EfficientNet-Lite2 at 260 px, with a small text encoder.
-    #[serde(rename = "efficientnet_lite2")]
     EfficientnetLite2,
     /// MERU family, small (12 heads: notation trap 24).
-    #[serde(rename = "vit_s16_224")]
     VitS16_224,
     /// MERU family, base.
-    #[serde(rename = "vit_b16_224")]
     VitB16_224,
     /// MERU family, large.
-    #[serde(rename = "vit_l16_224")]
     VitL16_224,
     /// OpenAI CLIP ViT-B/32.
-    #[serde(rename = "clip_vit_b32")]
     ClipVitB32,
     /// OpenAI CLIP ViT-B/16.
-    #[serde(rename = "clip_vit_b16")]
     ClipVitB16,
     /// OpenAI CLIP ViT-L/14.
-    #[serde(rename = "clip_vit_l14")]
     ClipVitL14,
 }
 

@@ -6,6 +6,7 @@ use burn::nn::{Embedding, LayerNorm, LayerNormConfig};
 use burn::tensor::{Device, Int, Tensor, TensorData};
 
 use super::config::{TextConfig, TextFamily};
+use crate::input::tokenize::unpadded;
 use crate::input::{TokenBatch, end_position};
 use crate::nn::attention::token_at;
 use crate::nn::layer_config::LAYER_NORM_EPS;
@@ -37,14 +38,11 @@ impl Tokens {
     pub fn new(batch: &TokenBatch, device: &Device) -> Self {
         let rows = || batch.ids.chunks(batch.len.max(1));
         let ends: Vec<i32> = rows().map(|row| end_position(row) as i32).collect();
-        let last = |row: &[u32]| row.iter().rposition(|id| *id != 0);
         let ids: Vec<i32> = batch.ids.iter().map(|id| *id as i32).collect();
         Self {
             ids: Tensor::from_data(TensorData::new(ids, [batch.rows, batch.len]), device),
             ends: Tensor::from_data(TensorData::new(ends, [batch.rows]), device),
-            lengths: rows()
-                .map(|row| last(row).map_or(0, |last| last + 1))
-                .collect(),
+            lengths: rows().map(|row| unpadded(row).len()).collect(),
         }
     }
 
@@ -200,7 +198,6 @@ fn unit_rms(x: Tensor<2>) -> Tensor<2> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use burn::tensor::Tolerance;
 

@@ -1,5 +1,7 @@
 //! Checks of the configuration of a model.
 
+use std::ops::RangeInclusive;
+
 use super::config::{DualConfig, LiftKind, Pool, TextFamily, VitConfig};
 use crate::error::{CoreError, Result};
 use crate::nn::InvertedConfig;
@@ -16,6 +18,11 @@ fn require(ok: bool, field: &str, expected: &str, found: impl std::fmt::Display)
     })
 }
 
+fn within(field: &str, value: usize, allowed: RangeInclusive<usize>) -> Result<()> {
+    let expected = format!("between {} and {}", allowed.start(), allowed.end());
+    require(allowed.contains(&value), field, &expected, value)
+}
+
 /// Checks the stages of inverted residuals.
 fn validate_stages(inverted: &InvertedConfig) -> Result<()> {
     let most_blocks = 1 << 10;
@@ -25,17 +32,16 @@ fn validate_stages(inverted: &InvertedConfig) -> Result<()> {
         "between 1 and 1024 stages",
         inverted.stages.len(),
     )?;
-    let within = |field: &str, value: usize, most: usize| {
-        let expected = format!("between 1 and {most}");
-        let field = format!("vision.inverted.{field}");
-        require((1..=most).contains(&value), &field, &expected, value)
-    };
-    within("stem_width", inverted.stem_width, 1 << 14)?;
+    within(
+        "vision.inverted.stem_width",
+        inverted.stem_width,
+        1..=1 << 14,
+    )?;
     for stage in &inverted.stages {
-        within("width", stage.width, 1 << 14)?;
-        within("expand", stage.expand, 64)?;
-        within("stride", stage.stride, 2)?;
-        within("blocks", stage.blocks, most_blocks)?;
+        within("vision.inverted.width", stage.width, 1..=1 << 14)?;
+        within("vision.inverted.expand", stage.expand, 1..=64)?;
+        within("vision.inverted.stride", stage.stride, 1..=2)?;
+        within("vision.inverted.blocks", stage.blocks, 1..=most_blocks)?;
         require(
             stage.kernel % 2 == 1 && stage.kernel <= 15,
             "vision.inverted.kernel",
@@ -128,12 +134,7 @@ impl VitConfig {
             self.patch,
         )?;
         for stage in stages {
-            require(
-                stage.width > 0 && stage.width <= 1 << 16,
-                "vision.stem.width",
-                "between 1 and 65536",
-                stage.width,
-            )?;
+            within("vision.stem.width", stage.width, 1..=1 << 16)?;
             require(
                 stage.blocks <= 1 << 10,
                 "vision.stem.blocks",
@@ -187,12 +188,7 @@ impl DualConfig {
             let eps = eps.unwrap_or(LAYER_NORM_EPS);
             require(eps > 0.0 && eps < 1.0, field, "in (0, 1)", eps)?;
         }
-        require(
-            (3..=1 << 16).contains(&t.context),
-            "text.context",
-            "between 3 and 65536",
-            t.context,
-        )?;
+        within("text.context", t.context, 3..=1 << 16)?;
         if let LiftKind::Product { factors, .. } = self.lift {
             require(
                 factors > 0 && self.d_embed.is_multiple_of(factors),
@@ -218,12 +214,7 @@ impl DualConfig {
     /// Checks that sizes are positive and not too large.
     fn validate_sizes(&self) -> Result<()> {
         let (v, t) = (&self.vision, &self.text);
-        require(
-            (1..=1 << 12).contains(&v.image_size),
-            "vision.image_size",
-            "between 1 and 4096",
-            v.image_size,
-        )?;
+        within("vision.image_size", v.image_size, 1..=1 << 12)?;
         let positive = [
             ("vision.patch", v.patch),
             ("vision.n_heads", v.n_heads),
@@ -234,12 +225,7 @@ impl DualConfig {
             ("text.d_hidden", t.hidden()),
         ];
         for (field, value) in positive {
-            require(
-                value > 0 && value <= 1 << 16,
-                field,
-                "between 1 and 65536",
-                value,
-            )?;
+            within(field, value, 1..=1 << 16)?;
         }
         Ok(())
     }
@@ -311,6 +297,10 @@ mod tests {
                 message(|v| (v.n_layers, v.stem) = (0, None)),
                 "vision.n_layers must be between 1 and 65536, or 0 with a stem, found 0",
             ),
+            (
+                message(|v| (v.patch, v.stem) = (7, None)),
+                "vision.image_size must be a multiple of the patch side 7, found 64",
+            ),
         ] {
             assert_eq!(message, format!("configuration: {expected}"));
         }
@@ -358,16 +348,5 @@ mod tests {
         ] {
             assert_eq!(message, format!("configuration: {expected}"));
         }
-    }
-
-    #[test]
-    fn a_patch_that_does_not_divide_the_image_is_named() {
-        let mut config = Preset::VitT8_64.config();
-        config.vision.patch = 7;
-        let message = config.validate().unwrap_err().to_string();
-        assert_eq!(
-            message,
-            "configuration: vision.image_size must be a multiple of the patch side 7, found 64"
-        );
     }
 }

@@ -8,7 +8,7 @@ use super::config::{Pool, Positions, VitConfig};
 use crate::nn::layer_config::LAYER_NORM_EPS;
 use crate::nn::{
     AttentionConfig, BatchNorm, Block, BlockConfig, ConvStem, InvertedResiduals, MlpConfig,
-    PatchEmbed, PatchEmbedConfig, sincos_2d,
+    PatchEmbed, sincos_2d,
 };
 use crate::ops::layer_norm;
 
@@ -70,10 +70,8 @@ impl VitConfig {
                 Initializer::Normal { mean: 0.0, std }.init([1, 1, d], device)
             }),
             pos_embed: self.has_positions().then(pos_embed),
-            patch_embed: (self.stem.is_none() && self.inverted.is_none()).then(|| {
-                let patches = PatchEmbedConfig::new(self.patch, d);
-                patches.with_bias(self.patch_bias).init(device)
-            }),
+            patch_embed: (self.stem.is_none() && self.inverted.is_none())
+                .then(|| PatchEmbed::new(self.patch, d, self.patch_bias, device)),
             stem: self
                 .stem
                 .as_ref()
@@ -92,14 +90,6 @@ impl VitConfig {
 }
 
 impl VisionBackbone {
-    /// Computes the feature of normalised images from all patches.
-    ///
-    /// # Shapes
-    /// `[batch, 3, image_size, image_size] -> [batch, d_model]`
-    pub fn forward(&self, images: Tensor<4>) -> Tensor<2> {
-        self.forward_tokens(images, None)
-    }
-
     /// Computes the feature at each position of normalised images of any size; `None` for an encoder
     /// whose positions attend to all others, so that no feature belongs to one position.
     ///
@@ -111,8 +101,8 @@ impl VisionBackbone {
         Some(inverted.forward(images).permute([0, 2, 3, 1]))
     }
 
-    /// Computes the feature from a subset of the patches, the same for every image of the batch.
-    /// Training on `keep` patches takes `keep / patches` of the time.
+    /// Computes the feature of normalised images; with `keep`, from a subset of the patches, the same for
+    /// every image of the batch. Training on `k` patches takes `k / patches` of the time.
     ///
     /// # Shapes
     /// `images [batch, 3, image_size, image_size]`, `keep [k]` patch indices `-> [batch, d_model]`
@@ -185,8 +175,6 @@ impl VisionBackbone {
 
     /// Discards the recorded batch statistics, for example after a step that was not applied.
     pub fn discard_statistics(&self) {
-        if let Some(inverted) = &self.inverted {
-            inverted.discard_statistics();
-        }
+        self.batch_norms().for_each(BatchNorm::discard_statistics);
     }
 }

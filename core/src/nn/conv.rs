@@ -5,7 +5,6 @@
 //! statistics of activations (Brock et al. 2021, "Characterizing signal propagation to close the
 //! performance gap in unnormalized ResNets").
 
-use burn::config::Config;
 use burn::module::{Initializer, Module, Param};
 use burn::tensor::module::linear;
 use burn::tensor::{Device, Int, Tensor, TensorData};
@@ -19,20 +18,11 @@ const KERNEL: usize = 3;
 const FEW_PLACES: usize = 16;
 /// Added to the norm of a kernel, so that it is never 0.
 const EPS: f64 = 1e-5;
-/// `sqrt(2 / (1 - 1/pi))`: the factor that gives a rectified standard normal variable variance 1.
-const RELU_GAIN: f64 = 1.712_858_550_449_662_7;
-
-/// Configuration of [`Conv`].
-#[derive(Config, Debug)]
-pub struct ConvConfig {
-    /// Input channels.
-    pub d_in: usize,
-    /// Output channels.
-    pub d_out: usize,
-    /// Stride in pixels.
-    #[config(default = 1)]
-    pub stride: usize,
-}
+/// Gain of kernels whose input is pixels.
+pub(super) const PIXEL_GAIN: f64 = 1.0;
+/// Gain of kernels whose input is rectified: `sqrt(2 / (1 - 1/pi))`, which gives a rectified standard
+/// normal variable the variance 1 that it had before.
+pub(super) const RELU_GAIN: f64 = 1.712_858_550_449_662_7;
 
 /// 3 x 3 convolution with zero padding. The kernel of each output channel is standardised to mean 0
 /// and norm 1, then multiplied by a gain.
@@ -48,32 +38,24 @@ pub struct Conv {
     stride: usize,
 }
 
-impl ConvConfig {
-    /// Builds the layer on a device; `gain` is 1 for pixels, [`RELU_GAIN`] for rectified inputs.
-    fn init_with(&self, gain: f64, device: &Device) -> Conv {
-        let std = ((self.d_in * KERNEL * KERNEL) as f64).powf(-0.5);
+impl Conv {
+    /// Builds the layer on a device, with the gain that its kind of input needs.
+    pub(super) fn new(
+        [d_in, d_out]: [usize; 2],
+        stride: usize,
+        gain: f64,
+        device: &Device,
+    ) -> Self {
+        let std = ((d_in * KERNEL * KERNEL) as f64).powf(-0.5);
         let normal = Initializer::Normal { mean: 0.0, std };
-        Conv {
-            weight: normal.init([self.d_out, self.d_in, KERNEL, KERNEL], device),
-            gain: Initializer::Constant { value: gain }.init([self.d_out], device),
-            bias: Initializer::Zeros.init([self.d_out], device),
-            stride: self.stride,
+        Self {
+            weight: normal.init([d_out, d_in, KERNEL, KERNEL], device),
+            gain: Initializer::Constant { value: gain }.init([d_out], device),
+            bias: Initializer::Zeros.init([d_out], device),
+            stride,
         }
     }
 
-    /// Builds a layer whose input is pixels.
-    pub fn init_on_pixels(&self, device: &Device) -> Conv {
-        self.init_with(1.0, device)
-    }
-
-    /// Builds a layer whose input is rectified; it keeps the variance of 1 that the values had
-    /// before the rectification.
-    pub fn init(&self, device: &Device) -> Conv {
-        self.init_with(RELU_GAIN, device)
-    }
-}
-
-impl Conv {
     /// Returns the standardised kernels times their gains, `[d_out, d_in, 3, 3]`.
     pub(crate) fn kernels(&self) -> Tensor<4> {
         ops::standardised(self.weight.val(), self.gain.val(), EPS)
@@ -153,10 +135,10 @@ pub struct ConvBlock {
 impl ConvBlock {
     /// Builds a block of `width` channels on a device.
     pub fn new(width: usize, device: &Device) -> Self {
-        let conv = ConvConfig::new(width, width);
+        let conv = || Conv::new([width; 2], 1, RELU_GAIN, device);
         Self {
-            conv1: conv.init(device),
-            conv2: conv.init(device),
+            conv1: conv(),
+            conv2: conv(),
             gain: Initializer::Zeros.init([1], device),
         }
     }

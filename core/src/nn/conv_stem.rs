@@ -3,7 +3,7 @@
 use burn::module::Module;
 use burn::tensor::{Device, Tensor};
 
-use super::conv::{Conv, ConvBlock, ConvConfig};
+use super::conv::{Conv, ConvBlock, PIXEL_GAIN, RELU_GAIN};
 use super::layer_config::StageConfig;
 use crate::ops::relu;
 
@@ -28,13 +28,11 @@ impl ConvStem {
     pub fn new(stages: &[StageConfig], device: &Device) -> Self {
         let mut d_in = 3;
         let stage = |(i, stage): (usize, &StageConfig)| {
-            let down = ConvConfig::new(d_in, stage.width).with_stride(2);
+            let gain = if i == 0 { PIXEL_GAIN } else { RELU_GAIN };
+            let down = Conv::new([d_in, stage.width], 2, gain, device);
             d_in = stage.width;
             Stage {
-                down: match i {
-                    0 => down.init_on_pixels(device),
-                    _ => down.init(device),
-                },
+                down,
                 blocks: (0..stage.blocks)
                     .map(|_| ConvBlock::new(stage.width, device))
                     .collect(),

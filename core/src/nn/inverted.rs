@@ -202,9 +202,4 @@ impl InvertedResiduals {
         let ends = [&self.bn0, &self.bn1].into_iter().flatten();
         ends.chain(self.blocks.iter().flat_map(InvertedResidual::norms))
     }
-
-    /// Discards the batch statistics recorded since the last step.
-    pub fn discard_statistics(&self) {
-        self.batch_norms().for_each(BatchNorm::discard_statistics);
-    }
 }

@@ -37,7 +37,7 @@ pub use layer_config::{Activation, StageConfig};
 #[cfg(feature = "burn")]
 pub use mlp::{Mlp, MlpConfig};
 #[cfg(feature = "burn")]
-pub use patch_embed::{PatchEmbed, PatchEmbedConfig};
+pub use patch_embed::PatchEmbed;
 pub use position::sincos_2d;
 #[cfg(feature = "burn")]
 pub use same_conv::SameConv;

@@ -1,22 +1,9 @@
 //! Images to tokens: one linear map of each non-overlapping patch.
 
-use burn::config::Config;
 use burn::module::{Module, Param};
 use burn::nn::Initializer;
 use burn::tensor::module::linear;
 use burn::tensor::{Device, Tensor};
-
-/// Configuration of [`PatchEmbed`].
-#[derive(Config, Debug)]
-pub struct PatchEmbedConfig {
-    /// Side of a patch in pixels.
-    pub patch: usize,
-    /// Width of the tokens.
-    pub d_model: usize,
-    /// Whether the map has a bias (MERU family yes, CLIP no).
-    #[config(default = true)]
-    pub bias: bool,
-}
 
 /// The linear map, stored in the layout of a convolution so that published weights fit.
 #[derive(Module, Debug)]
@@ -34,25 +21,24 @@ pub struct PatchEmbed {
     pub proj: PatchProjection,
 }
 
-impl PatchEmbedConfig {
-    /// Builds the layer on a device. Weight and bias are initialised uniformly in
-    /// `+-1/sqrt(3 patch^2)`.
-    pub fn init(&self, device: &Device) -> PatchEmbed {
-        let bound = 1.0 / ((3 * self.patch * self.patch) as f64).sqrt();
+impl PatchEmbed {
+    /// Builds the map of patches of side `patch` to tokens of width `d_model`, with or without a bias
+    /// (MERU family with, CLIP without). Both are initialised uniformly in `+-1/sqrt(3 patch^2)`.
+    #[must_use]
+    pub fn new(patch: usize, d_model: usize, has_bias: bool, device: &Device) -> Self {
+        let bound = 1.0 / ((3 * patch * patch) as f64).sqrt();
         let uniform = Initializer::Uniform {
             min: -bound,
             max: bound,
         };
-        PatchEmbed {
+        Self {
             proj: PatchProjection {
-                weight: uniform.init([self.d_model, 3, self.patch, self.patch], device),
-                bias: self.bias.then(|| uniform.init([self.d_model], device)),
+                weight: uniform.init([d_model, 3, patch, patch], device),
+                bias: has_bias.then(|| uniform.init([d_model], device)),
             },
         }
     }
-}
 
-impl PatchEmbed {
     /// # Shapes
     /// `[batch, 3, height, width] -> [batch, (height / patch) (width / patch), d_model]`, row major
     pub fn forward(&self, images: Tensor<4>) -> Tensor<3> {

@@ -28,13 +28,11 @@ pub struct Disk {
 /// the root.
 fn tangent(space: &Space, x: &[f32]) -> Vec<f64> {
     match space {
-        Space::Lorentz { curvature } => log0(&from_lorentz(x, *curvature)),
-        Space::Product { curvatures, .. } => {
-            let width = (x.len() / curvatures.len().max(1)).max(1);
-            let each = x.chunks(width).zip(curvatures);
-            each.flat_map(|(x, c)| log0(&from_lorentz(x, *c))).collect()
-        }
         Space::Sphere { root } => x.iter().zip(root).map(|(a, r)| f64::from(a - r)).collect(),
+        _ => {
+            let points = space.split(x).map(|(c, x)| from_lorentz(x, c));
+            points.flat_map(|p| log0(&p)).collect()
+        }
     }
 }
 

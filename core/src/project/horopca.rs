@@ -54,12 +54,14 @@ fn project(x: &Lorentz, components: &[Vec<f64>; 2]) -> Projected {
     }
 }
 
-/// Returns `d^2` and its derivative by `cosh d`, given `cosh d - 1`.
-fn squared(z: f64) -> (f64, f64) {
-    let d = acosh_1p(z);
-    let slope = (z * (z + 2.0)).sqrt();
+/// Returns the derivative of `d^2` by `cosh d`, given `cosh d - 1`.
+fn slope(z: f64) -> f64 {
+    let sinh = (z * (z + 2.0)).sqrt();
     // d / sinh(d) tends to 1 for small d.
-    (d * d, if slope > 1e-9 { 2.0 * d / slope } else { 2.0 })
+    match sinh > 1e-9 {
+        true => 2.0 * acosh_1p(z) / sinh,
+        false => 2.0,
+    }
 }
 
 fn cosh_minus_one(a: &[f64; 3], b: &[f64; 3]) -> f64 {
@@ -90,7 +92,7 @@ fn gradient(points: &[Lorentz], components: &[Vec<f64>; 2]) -> [Vec<f64>; 2] {
     for i in 0..at.len() {
         for j in i + 1..at.len() {
             let (a, b) = (&at[i].y, &at[j].y);
-            let (_, slope) = squared(cosh_minus_one(a, b));
+            let slope = slope(cosh_minus_one(a, b));
             for (k, sign) in [1.0, -1.0, -1.0].into_iter().enumerate() {
                 by_y[i][k] += slope * sign * b[k];
                 by_y[j][k] += slope * sign * a[k];

@@ -48,22 +48,22 @@ const NUMBERS: &[(&str, Number)] = &[
 const BETWEEN: usize = 4;
 
 /// A part that a caption mentions, and where.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Mention {
-    /// The part.
-    pub part: PartIx,
+#[derive(Clone, Copy, Debug)]
+struct Mention {
+    part: PartIx,
     /// Index of its first word.
-    pub first: usize,
+    first: usize,
     /// Number of its words.
-    pub words: usize,
+    words: usize,
     /// How many there are of a subject.
-    pub number: Number,
+    number: Number,
 }
 
 /// The parts that a caption mentions, in the order of its words.
 #[derive(Clone, Debug)]
 pub struct Mentions<'a> {
     vocabulary: &'a Vocabulary,
+    /// In the order of the caption; a phrase may mention several parts.
     found: Vec<Mention>,
     words: Vec<String>,
 }
@@ -165,18 +165,19 @@ impl Vocabulary {
 }
 
 impl Mentions<'_> {
-    /// Returns the mentions in the order of the caption; a phrase may mention several parts.
-    #[must_use]
-    pub fn all(&self) -> &[Mention] {
-        &self.found
+    /// Returns the parts that are mentioned, each once.
+    pub(crate) fn distinct(&self) -> Vec<PartIx> {
+        let mut parts: Vec<PartIx> = self.found.iter().map(|mention| mention.part).collect();
+        parts.sort_unstable();
+        parts.dedup();
+        parts
     }
 
     /// Returns the parts that are mentioned and those above them, each once.
     #[must_use]
     pub fn parts(&self) -> Vec<PartIx> {
-        let mut parts: Vec<PartIx> = Vec::new();
+        let mut parts = self.distinct();
         for mention in &self.found {
-            parts.push(mention.part);
             parts.extend(self.vocabulary.ancestors(mention.part));
         }
         parts.extend(self.several_people());
@@ -213,18 +214,16 @@ impl Mentions<'_> {
         let words = self.vocabulary;
         let (person, several) = (words.find(PERSON)?, words.find(SEVERAL)?);
         let people = self.of(Role::Subject);
-        let people: Vec<&Mention> = people
-            .filter(|found| words.is_within(found.part, person))
-            .collect();
-        let are_different = |one: PartIx, other: PartIx| {
-            !words.is_within(one, other) && !words.is_within(other, one)
+        let people = people.filter(|found| words.is_within(found.part, person));
+        let people: Vec<&Mention> = people.collect();
+        let are_different = |one: &Mention, other: &Mention| {
+            one.first != other.first
+                && !words.is_within(one.part, other.part)
+                && !words.is_within(other.part, one.part)
         };
         let several_said = people.iter().enumerate().any(|(at, one)| {
             let is_plural = !matches!(one.number, Number::One | Number::Any);
-            let mut others = people[..at].iter();
-            is_plural
-                || others
-                    .any(|other| other.first != one.first && are_different(one.part, other.part))
+            is_plural || people[..at].iter().any(|other| are_different(one, other))
         });
         several_said.then_some(several)
     }
@@ -289,7 +288,6 @@ fn words(caption: &str) -> Vec<String> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
@@ -370,14 +368,10 @@ mod tests {
         let mentions = vocabulary.mentions("A mother and her puppies at the seaside");
         let parts = mentions.parts().into_iter();
         let ids: Vec<&str> = parts.map(|ix| vocabulary.part(ix).id.as_str()).collect();
-        assert_eq!(
-            ids,
-            [
-                "person", "adult", "woman", "animal", "dog", "outdoors", "beach"
-            ]
-        );
-        assert_eq!(mentions.all().len(), 3);
-        assert_eq!(mentions.all()[1].number, Number::Several);
+        let expected = "person adult woman animal dog outdoors beach";
+        assert_eq!(ids.join(" "), expected);
+        assert_eq!(mentions.found.len(), 3);
+        assert_eq!(mentions.found[1].number, Number::Several);
     }
 
     #[test]
@@ -396,7 +390,7 @@ mod tests {
             ("man with two balls", Number::One),
         ] {
             let found = vocabulary.mentions(caption);
-            assert_eq!(found.all()[0].number, number, "{caption}");
+            assert_eq!(found.found[0].number, number, "{caption}");
         }
     }
 }

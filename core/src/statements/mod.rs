@@ -35,7 +35,7 @@ mod part;
 mod statement;
 mod vocabulary;
 
-pub use mentions::{Mention, Mentions};
+pub use mentions::Mentions;
 pub use number::Number;
 pub use part::{PERSON, Part, PartIx, Role, SEVERAL};
 pub use statement::{Noun, Statement};

@@ -50,10 +50,4 @@ impl Number {
     pub fn is_within(self, other: Self) -> bool {
         self == other || self.above().is_some_and(|above| above.is_within(other))
     }
-
-    /// Returns whether it is more than one.
-    #[must_use]
-    pub fn is_plural(self) -> bool {
-        self.is_within(Self::Several)
-    }
 }

@@ -42,10 +42,8 @@ fn fail<T>(line: usize, reason: impl Into<String>) -> Result<T> {
 }
 
 fn list(field: &str) -> impl Iterator<Item = &str> {
-    field
-        .split('|')
-        .map(str::trim)
-        .filter(|entry| !entry.is_empty())
+    let entries = field.split('|').map(str::trim);
+    entries.filter(|entry| !entry.is_empty())
 }
 
 /// Reads the parts of a vocabulary.
@@ -54,10 +52,8 @@ pub(super) fn read(text: &str) -> Result<Vec<Part>> {
     let header = lines.next().map_or("", |(_, line)| line);
     if !header.split('\t').map(str::trim).eq(COLUMNS) {
         let expected = COLUMNS.join("<tab>");
-        return fail(
-            1,
-            format!("expected the header `{expected}`, found `{header}`"),
-        );
+        let reason = format!("expected the header `{expected}`, found `{header}`");
+        return fail(1, reason);
     }
     let rows: Vec<(usize, &str)> = lines.filter(|(_, line)| !line.trim().is_empty()).collect();
     if rows.is_empty() {
@@ -87,10 +83,8 @@ pub(super) fn read(text: &str) -> Result<Vec<Part>> {
         }
         let mut general = Vec::new();
         for parent in list(above) {
-            match known
-                .get(parent)
-                .filter(|ix| parts[ix.index()].role == role)
-            {
+            let found = known.get(parent);
+            match found.filter(|ix| parts[ix.index()].role == role) {
                 Some(ix) if !general.contains(ix) => general.push(*ix),
                 Some(_) => return fail(line, format!("`{id}` is below `{parent}` twice")),
                 None => {
@@ -102,23 +96,15 @@ pub(super) fn read(text: &str) -> Result<Vec<Part>> {
                 }
             }
         }
-        let depth = general
-            .iter()
-            .map(|ix| depths[ix.index()] + 1)
-            .max()
-            .unwrap_or(0);
-        if depth > MAX_DEPTH {
-            return fail(
-                line,
-                format!("`{id}` has more than {MAX_DEPTH} parts above each other"),
-            );
+        let depth = general.iter().map(|ix| depths[ix.index()] + 1).max();
+        depths.push(depth.unwrap_or(0));
+        if depth.is_some_and(|depth| depth > MAX_DEPTH) {
+            let reason = format!("`{id}` has more than {MAX_DEPTH} parts above each other");
+            return fail(line, reason);
         }
-        depths.push(depth);
         if let Some(long) = list(words).find(|phrase| phrase.split(' ').count() > MAX_WORDS) {
-            return fail(
-                line,
-                format!("expected phrases of at most {MAX_WORDS} words, found `{long}`"),
-            );
+            let most = format!("phrases of at most {MAX_WORDS} words");
+            return fail(line, format!("expected {most}, found `{long}`"));
         }
         let ix = PartIx::at(parts.len());
         if known.insert(id, ix).is_some() {
@@ -137,9 +123,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Part>> {
             name: Name::parse(name),
             link: if is_doing { "" } else { link }.to_owned(),
             objects: Vec::new(),
-            node: Some(node)
-                .filter(|node| !node.is_empty())
-                .map(str::to_owned),
+            node: (!node.is_empty()).then(|| node.to_owned()),
             words: list(words).map(str::to_owned).collect(),
         });
     }
@@ -149,10 +133,8 @@ pub(super) fn read(text: &str) -> Result<Vec<Part>> {
             .filter(|other| *other != ix && parts[other.index()].role == parts[ix.index()].role);
         let Some(other) = other else {
             let (own, role) = (&parts[ix.index()].id, parts[ix.index()].role.name());
-            return fail(
-                line,
-                format!("`{own}` excludes `{id}`; expected another {role}, found none"),
-            );
+            let expected = format!("expected another {role}, found none");
+            return fail(line, format!("`{own}` excludes `{id}`; {expected}"));
         };
         // Said on one of the two lines, it holds both ways.
         for (one, excluded) in [(ix, other), (other, ix)] {
@@ -169,10 +151,8 @@ pub(super) fn read(text: &str) -> Result<Vec<Part>> {
         });
         let Some(object) = object else {
             let doing = &parts[ix.index()].id;
-            return fail(
-                line,
-                format!("`{doing}` has the object `{id}`; expected a subject or thing, found none"),
-            );
+            let expected = "expected a subject or thing, found none";
+            return fail(line, format!("`{doing}` has the object `{id}`; {expected}"));
         };
         parts[ix.index()].objects.push(object);
     }
@@ -183,11 +163,8 @@ pub(super) fn read(text: &str) -> Result<Vec<Part>> {
 pub(super) fn write(parts: &[Part]) -> String {
     let mut text = COLUMNS.join("\t") + "\n";
     let ids = |list: &[PartIx]| {
-        let ids: Vec<&str> = list
-            .iter()
-            .map(|ix| parts[ix.index()].id.as_str())
-            .collect();
-        ids.join("|")
+        let ids = list.iter().map(|ix| parts[ix.index()].id.as_str());
+        ids.collect::<Vec<_>>().join("|")
     };
     for part in parts {
         let fields = [
@@ -196,10 +173,9 @@ pub(super) fn write(parts: &[Part]) -> String {
             ids(&part.above),
             ids(&part.excludes),
             part.name.as_ref().map(Name::write).unwrap_or_default(),
-            if part.role == Role::Doing {
-                ids(&part.objects)
-            } else {
-                part.link.clone()
+            match part.role {
+                Role::Doing => ids(&part.objects),
+                _ => part.link.clone(),
             },
             part.node.clone().unwrap_or_default(),
             part.words.join("|"),
@@ -211,7 +187,6 @@ pub(super) fn write(parts: &[Part]) -> String {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

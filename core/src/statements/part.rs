@@ -44,10 +44,6 @@ impl Role {
     pub(super) fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|role| role.name() == name)
     }
-
-    pub(super) fn is_said_by_verbs(self) -> bool {
-        self == Self::Doing
-    }
 }
 
 /// Index of a part in its vocabulary.

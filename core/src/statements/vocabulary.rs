@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::english::forms;
 use super::parse;
-use super::part::{Part, PartIx};
+use super::part::{Part, PartIx, Role};
 use crate::error::Result;
 
 /// The shipped vocabulary of what people photograph, in the format of [`Vocabulary::from_tsv`].
@@ -46,7 +46,7 @@ impl Vocabulary {
         }
         let (mut by_phrase, mut longest) = (HashMap::<String, Vec<PartIx>>::new(), 0);
         for (index, part) in parts.iter().enumerate() {
-            for phrase in forms(&part.words, part.role.is_said_by_verbs()) {
+            for phrase in forms(&part.words, part.role == Role::Doing) {
                 longest = longest.max(phrase.split(' ').count());
                 by_phrase.entry(phrase).or_default().push(PartIx::at(index));
             }

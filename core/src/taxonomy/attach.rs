@@ -81,7 +81,6 @@ pub fn attach(taxonomy: &Taxonomy, hierarchy: &impl Hypernyms, concept: usize) -
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -23,10 +23,8 @@ pub(super) fn read(text: &str, separator: char) -> Result<Lineages> {
         while names.last().is_some_and(String::is_empty) {
             names.pop();
         }
-        let header = line == 1
-            && names
-                .iter()
-                .any(|name| RANKS.contains(&name.to_lowercase().as_str()));
+        let is_rank = |name: &String| RANKS.contains(&name.to_lowercase().as_str());
+        let header = line == 1 && names.iter().any(is_rank);
         if names.is_empty() || header {
             continue;
         }
@@ -52,10 +50,8 @@ pub(super) fn read_gtdb(text: &str) -> Result<Lineages> {
             continue;
         }
         if !is_gtdb(row) {
-            return fail(
-                line,
-                format!("expected an accession, a tab and a lineage `d__…;p__…`, found `{row}`"),
-            );
+            let expected = "an accession, a tab and a lineage `d__…;p__…`";
+            return fail(line, format!("expected {expected}, found `{row}`"));
         }
         let lineage = row.split_once('\t').map_or("", |(_, lineage)| lineage);
         push(&mut lineages, line, cells(lineage, ';', line)?)?;
@@ -93,7 +89,6 @@ fn cells(row: &str, separator: char, line: usize) -> Result<Vec<String>> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use crate::taxonomy::Taxonomy;
 
@@ -108,15 +103,8 @@ mod tests {
         let text = "kingdom,class,species\nanimal,bird,\"thrush, song\"\nanimal,cat,\n";
         let tree = Taxonomy::from_text(text).unwrap();
         let ids: Vec<&str> = tree.nodes().iter().map(|n| n.id.as_str()).collect();
-        assert_eq!(
-            ids,
-            [
-                "animal",
-                "animal/bird",
-                "animal/bird/thrush, song",
-                "animal/cat"
-            ]
-        );
+        let expected = "animal; animal/bird; animal/bird/thrush, song; animal/cat";
+        assert_eq!(ids.join("; "), expected);
         assert_eq!(tree.labelled().len(), 2);
     }
 

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use super::node::{Node, NodeIx};
+use super::node::NodeIx;
 use super::parse::{Entry, check_count, fail};
 use crate::error::Result;
 
@@ -22,14 +22,8 @@ pub(super) fn read(text: &str) -> Result<Vec<Entry>> {
     let mut places: HashMap<String, NodeIx> = HashMap::new();
     let mut place = |id: &str, line: usize, entries: &mut Vec<Entry>| {
         *places.entry(id.to_owned()).or_insert_with(|| {
-            let node = Node {
-                id: id.to_owned(),
-                names: vec![id.to_owned()],
-                parents: Vec::new(),
-                labelled: true,
-                support: None,
-            };
-            entries.push(Entry { node, line });
+            let names = vec![id.to_owned()];
+            entries.push(Entry::new(line, id.to_owned(), names, Vec::new(), true));
             NodeIx(u32::try_from(entries.len() - 1).unwrap_or(u32::MAX))
         })
     };
@@ -61,7 +55,6 @@ pub(super) fn read(text: &str) -> Result<Vec<Entry>> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use crate::taxonomy::{Taxonomy, score};
 
@@ -71,10 +64,8 @@ mod tests {
     fn edges_make_a_tree_whose_leaves_are_labelled() {
         let tree = Taxonomy::from_tsv(EDGES).unwrap();
         let id = |ix| tree.node(ix).id.clone();
-        assert_eq!(
-            tree.labelled().iter().map(|ix| id(*ix)).collect::<Vec<_>>(),
-            ["x", "y", "z"]
-        );
+        let labels = tree.labelled().iter().map(|ix| id(*ix));
+        assert_eq!(labels.collect::<String>(), "xyz");
         assert_eq!(id(tree.root()), "r");
         let at = |id: &str| tree.find(id).unwrap();
         assert_eq!(score(&tree, at("x"), at("y")).tie, 2.0);
@@ -85,22 +76,15 @@ mod tests {
     #[test]
     fn lines_that_are_no_edges_are_named() {
         let message = |text: &str| Taxonomy::from_tsv(text).unwrap_err().to_string();
-        assert_eq!(
-            message("r a\nr b c\n"),
-            "taxonomy, line 2: expected `parent child`, found `r b c`"
-        );
-        assert_eq!(
-            message("r a\na a\n"),
-            "taxonomy, line 2: `a` is its own parent"
-        );
-        assert_eq!(
-            message("r a\nr a\n"),
-            "taxonomy, line 2: `a` has the parent `r` twice"
-        );
-        assert_eq!(
-            message("r a\na|b c\n"),
-            "taxonomy, line 2: expected ids without `|`, found `a|b c`"
-        );
+        for (second, expected) in [
+            ("r b c", "expected `parent child`, found `r b c`"),
+            ("a a", "`a` is its own parent"),
+            ("r a", "`a` has the parent `r` twice"),
+            ("a|b c", "expected ids without `|`, found `a|b c`"),
+        ] {
+            let expected = format!("taxonomy, line 2: {expected}");
+            assert_eq!(message(&format!("r a\n{second}\n")), expected);
+        }
         assert!(message("r a\nq b\n").contains("there must be one"));
         assert!(message("r a\na b\nb a\n").contains("a cycle"));
     }

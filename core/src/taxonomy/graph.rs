@@ -57,9 +57,8 @@ pub(super) fn children(entries: &[Entry]) -> Vec<Vec<NodeIx>> {
 /// If nodes form a cycle.
 pub(super) fn parents_first(entries: &[Entry], children: &[Vec<NodeIx>]) -> Result<Vec<NodeIx>> {
     let mut waiting_for: Vec<usize> = entries.iter().map(|e| e.node.parents.len()).collect();
-    let mut order: Vec<NodeIx> = indices(entries.len())
-        .filter(|ix| waiting_for[ix.index()] == 0)
-        .collect();
+    let first = indices(entries.len()).filter(|ix| waiting_for[ix.index()] == 0);
+    let mut order: Vec<NodeIx> = first.collect();
     let mut done = 0;
     while let Some(&ix) = order.get(done) {
         done += 1;
@@ -73,15 +72,10 @@ pub(super) fn parents_first(entries: &[Entry], children: &[Vec<NodeIx>]) -> Resu
     match cycle(entries, &waiting_for) {
         None => Ok(order),
         Some(cycle) => {
-            let line = cycle
-                .iter()
-                .map(|ix| entries[ix.index()].line)
-                .min()
-                .unwrap_or(0);
-            let ids: Vec<&str> = cycle
-                .iter()
-                .map(|ix| entries[ix.index()].node.id.as_str())
-                .collect();
+            let cycle = cycle.iter().map(|ix| &entries[ix.index()]);
+            let line = cycle.clone().map(|entry| entry.line).min();
+            let ids: Vec<&str> = cycle.map(|entry| entry.node.id.as_str()).collect();
+            let line = line.unwrap_or(0);
             fail(line, format!("a cycle of hypernyms: {}", ids.join(" -> ")))
         }
     }
@@ -100,12 +94,8 @@ fn cycle(entries: &[Entry], waiting_for: &[usize]) -> Option<Vec<NodeIx>> {
             return Some(path.split_off(start));
         }
         path.push(at);
-        at = entries[at.index()]
-            .node
-            .parents
-            .iter()
-            .copied()
-            .find(is_waiting)?;
+        let parents = entries[at.index()].node.parents.iter();
+        at = parents.copied().find(is_waiting)?;
     }
 }
 
@@ -146,9 +136,8 @@ pub(super) fn ancestors(
 
 /// Returns the labelled nodes, and those at or below each node, both in the order of the file.
 pub(super) fn labels(nodes: &[Node], ancestors: &[Vec<NodeIx>]) -> (Vec<NodeIx>, Vec<Vec<NodeIx>>) {
-    let labelled: Vec<NodeIx> = indices(nodes.len())
-        .filter(|ix| nodes[ix.index()].labelled)
-        .collect();
+    let labelled = indices(nodes.len()).filter(|ix| nodes[ix.index()].labelled);
+    let labelled: Vec<NodeIx> = labelled.collect();
     let mut below = vec![Vec::new(); nodes.len()];
     for &leaf in &labelled {
         below[leaf.index()].push(leaf);
@@ -176,14 +165,16 @@ pub(super) fn depths(root: NodeIx, children: &[Vec<NodeIx>]) -> Vec<u32> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::super::Taxonomy;
     use super::*;
 
+    fn read(rows: &str) -> Result<Taxonomy> {
+        Taxonomy::from_tsv(&format!("synset\tnames\thypernyms\tlabelled\n{rows}"))
+    }
+
     fn message(rows: &str) -> String {
-        let text = format!("synset\tnames\thypernyms\tlabelled\n{rows}");
-        Taxonomy::from_tsv(&text).unwrap_err().to_string()
+        read(rows).unwrap_err().to_string()
     }
 
     #[test]
@@ -192,11 +183,7 @@ mod tests {
             let rows = (1..length).map(|i| format!("n{i}\tx\tn{}\t1\n", i - 1));
             format!("n0\tx\t\t0\n{}", rows.collect::<String>())
         };
-        let text = format!(
-            "synset\tnames\thypernyms\tlabelled\n{}",
-            chain(MAX_ABOVE + 1)
-        );
-        let longest = Taxonomy::from_tsv(&text).unwrap();
+        let longest = read(&chain(MAX_ABOVE + 1)).unwrap();
         assert_eq!(longest.labelled().len(), MAX_ABOVE);
         for length in [MAX_ABOVE + 2, 20_000] {
             // Line 1 is the header, and n2001 is the first node with 2,001 nodes above it.

@@ -66,7 +66,6 @@ fn in_words(indent: &str) -> String {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use crate::taxonomy::Taxonomy;
 
@@ -100,28 +99,22 @@ mod tests {
     }
 
     #[test]
-    fn a_line_between_two_levels_of_nothing_is_named() {
+    fn a_line_between_two_levels_is_named_and_an_empty_text_is_no_tree() {
         let fault = |text| Taxonomy::from_text(text).unwrap_err().to_string();
-        let error = fault("    animal\n  bird\n");
-        assert!(
-            error.contains("line 2: `bird` is indented by 2 blanks; expected 4 blanks"),
-            "{error}"
-        );
-        let error = fault("animal\n    dog\n    cat\n  bird\n");
-        assert!(error.contains("line 4: `bird`"), "{error}");
-        let error = fault("animal\n\tdog\n  cat\n");
-        assert!(
-            error.contains("line 3: `cat` is indented by 2 blanks; expected 1 tab as for `dog`"),
-            "{error}"
-        );
-    }
-
-    #[test]
-    fn an_empty_text_is_no_tree() {
-        let message = Taxonomy::from_text(" \n\n").unwrap_err().to_string();
-        assert!(
-            message.contains("expected at least one name, found none"),
-            "{message}"
-        );
+        for (text, expected) in [
+            (
+                "    animal\n  bird\n",
+                "line 2: `bird` is indented by 2 blanks; expected 4 blanks",
+            ),
+            ("animal\n    dog\n    cat\n  bird\n", "line 4: `bird`"),
+            (
+                "animal\n\tdog\n  cat\n",
+                "line 3: `cat` is indented by 2 blanks; expected 1 tab as for `dog`",
+            ),
+            (" \n\n", "expected at least one name, found none"),
+        ] {
+            let message = fault(text);
+            assert!(message.contains(expected), "{message}");
+        }
     }
 }

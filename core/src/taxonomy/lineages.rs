@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::node::{Node, NodeIx};
+use super::node::NodeIx;
 use super::parse::{Entry, fail, id_of, names_of};
 use crate::error::Result;
 
@@ -161,14 +161,9 @@ impl<'a> Tree<'a> {
         let ix = NodeIx(u32::try_from(self.entries.len()).unwrap_or(u32::MAX));
         self.ids.insert(id.clone(), ix);
         self.wanted.push(1);
-        let node = Node {
-            id,
-            names: names_of(name),
-            parents: parent.into_iter().collect(),
-            labelled: true,
-            support: None,
-        };
-        self.entries.push(Entry { node, line });
+        let parents = parent.into_iter().collect();
+        let entry = Entry::new(line, id, names_of(name), parents, true);
+        self.entries.push(entry);
         if let Some(parent) = parent {
             self.entries[parent.index()].node.labelled = false;
         }
@@ -177,7 +172,6 @@ impl<'a> Tree<'a> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use crate::taxonomy::Taxonomy;
 

@@ -143,7 +143,6 @@ pub fn mean(scores: &[HierarchyScores]) -> Option<HierarchyScores> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use proptest::prelude::*;
 
@@ -210,19 +209,6 @@ mod tests {
     }
 
     #[test]
-    fn lca_is_one_sided_and_its_maximum_is_not() {
-        let tax = forked(6, 9, 5);
-        assert_eq!(
-            (scored(&tax, "p", "t").lca, scored(&tax, "p", "t").lca_max),
-            (2.0, 5.0)
-        );
-        assert_eq!(
-            (scored(&tax, "t", "p").lca, scored(&tax, "t", "p").lca_max),
-            (5.0, 5.0)
-        );
-    }
-
-    #[test]
     fn with_several_parents_the_shortest_way_counts() {
         // b and c are four edges apart through the root, and two through their shared parent h.
         let tax = Taxonomy::from_tsv(
@@ -275,9 +261,11 @@ mod tests {
             let s = scored(&tax, "p", "t");
             prop_assert_eq!(s.tie, (extra_p + extra_t + 2) as f64);
             prop_assert_eq!(s.tie_ancestor, s.tie);
+            // It is one-sided, and its maximum is not.
             prop_assert_eq!(s.lca, (extra_p + 1) as f64);
+            prop_assert_eq!(s.lca_max, (extra_p.max(extra_t) + 1) as f64);
             let back = scored(&tax, "t", "p");
-            prop_assert_eq!(s.tie, back.tie);
+            prop_assert_eq!((s.tie, s.lca_max), (back.tie, back.lca_max));
             prop_assert_eq!(s.hierarchical_precision, back.hierarchical_recall);
         }
     }

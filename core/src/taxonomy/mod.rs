@@ -40,5 +40,5 @@ pub use nameable::is_synset;
 pub use named::by_head;
 pub use node::{Node, NodeIx};
 pub use ranks::RANKS;
-pub use rollup::{Descent, descend, roll_up};
+pub use rollup::{TaxonomyPath, descend, roll_up};
 pub use tree::Taxonomy;

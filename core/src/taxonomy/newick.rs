@@ -46,24 +46,20 @@ impl Reader<'_> {
         match self.peek() {
             Some(';') => {
                 self.next();
+                Ok(tree)
             }
             Some(c) => {
-                return fail(
-                    self.line,
-                    format!("expected `;` at the end of the tree, found `{c}`"),
-                );
+                let reason = format!("expected `;` at the end of the tree, found `{c}`");
+                fail(self.line, reason)
             }
-            None => {}
+            None => Ok(tree),
         }
-        Ok(tree)
     }
 
     fn branch(&mut self, depth: usize) -> Result<Branch> {
         if depth > MAX_DEPTH {
-            return fail(
-                self.line,
-                format!("brackets are nested deeper than {MAX_DEPTH}"),
-            );
+            let reason = format!("brackets are nested deeper than {MAX_DEPTH}");
+            return fail(self.line, reason);
         }
         let mut children = Vec::new();
         if self.peek() == Some('(') {
@@ -152,41 +148,37 @@ pub(super) fn read(text: &str, line: usize) -> Result<(Branch, usize)> {
         count += 1;
     }
     match reader.peek() {
-        Some(c) => fail(
-            reader.line,
-            format!("expected the end of the text after the tree, found `{c}`"),
-        ),
+        Some(c) => {
+            let reason = format!("expected the end of the text after the tree, found `{c}`");
+            fail(reader.line, reason)
+        }
         None => Ok((first, count)),
     }
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use crate::taxonomy::Taxonomy;
 
-    fn ids(text: &str) -> Vec<String> {
+    /// Returns the ids of a tree's nodes, separated by `; `.
+    fn ids(text: &str) -> String {
         let tree = Taxonomy::from_text(text).unwrap();
-        tree.nodes().iter().map(|node| node.id.clone()).collect()
+        let ids: Vec<&str> = tree.nodes().iter().map(|node| node.id.as_str()).collect();
+        ids.join("; ")
     }
 
     #[test]
     fn names_lengths_quotes_and_comments_are_read() {
         assert_eq!(
             ids("((song_thrush:0.1,'wren''s kin':2)bird[note],cat)animal;"),
-            [
-                "animal",
-                "animal/bird",
-                "animal/bird/song thrush",
-                "animal/bird/wren's kin",
-                "animal/cat"
-            ]
+            "animal; animal/bird; animal/bird/song thrush; animal/bird/wren's kin; animal/cat"
         );
     }
 
     #[test]
     fn an_inner_node_without_a_name_is_called_after_its_ends() {
-        assert_eq!(ids("(a,(b,c));")[2..3], ["a … c/b … c"]);
+        let expected = "a … c; a … c/a; a … c/b … c; a … c/b … c/b; a … c/b … c/c";
+        assert_eq!(ids("(a,(b,c));"), expected);
     }
 
     #[test]
@@ -194,17 +186,8 @@ mod tests {
         let text = "((robin:0.1,wren:0.2)kin:0.3,(cat,dog)kin,(cat)kin)animal;";
         assert_eq!(
             ids(text),
-            [
-                "animal",
-                "animal/kin",
-                "animal/kin/robin",
-                "animal/kin/wren",
-                "animal/kin (2)",
-                "animal/kin (2)/cat",
-                "animal/kin (2)/dog",
-                "animal/kin (3)",
-                "animal/kin (3)/cat"
-            ]
+            "animal; animal/kin; animal/kin/robin; animal/kin/wren; animal/kin (2); \
+             animal/kin (2)/cat; animal/kin (2)/dog; animal/kin (3); animal/kin (3)/cat"
         );
     }
 
@@ -213,39 +196,31 @@ mod tests {
         let names = |text: &str| {
             let tree = Taxonomy::from_text(text).unwrap();
             let names = tree.nodes().iter().map(|node| node.names.join("|"));
-            names.collect::<Vec<_>>()
+            names.collect::<Vec<_>>().join("; ")
         };
         assert_eq!(
             names("((robin:0.1,wren:0.2)100:0.3,(cat,dog)98.5/100)root;"),
-            [
-                "root",
-                "robin … wren",
-                "robin",
-                "wren",
-                "cat … dog",
-                "cat",
-                "dog"
-            ]
+            "root; robin … wren; robin; wren; cat … dog; cat; dog"
         );
         let tree = Taxonomy::from_text("((robin,wren)98.5/100,cat)animal;").unwrap();
         assert_eq!(tree.nodes()[1].support.as_deref(), Some("98.5/100"));
         assert!(tree.nodes()[2].support.is_none());
         assert!(tree.note().unwrap().contains("(1) are support values"));
         assert_eq!(
-            names("((9606,9598)207598,9593)9604;")[..2],
-            ["9604", "207598"]
+            names("((9606,9598)207598,9593)9604;"),
+            "9604; 207598; 9606; 9598; 9593"
         );
         assert_eq!(
             names("((s__Felis_catus:1)'98.0:f__Felidae; g__Felis':2,x)o__Carnivora;"),
-            ["Carnivora", "Felidae|Felis", "Felis catus", "x"]
+            "Carnivora; Felidae|Felis; Felis catus; x"
         );
-        assert_eq!(names("((a,b)90:Felidae:0.1,c)d;")[1], "Felidae");
+        assert_eq!(names("((a,b)90:Felidae:0.1,c)d;"), "d; Felidae; a; b; c");
     }
 
     #[test]
     fn comments_may_come_first_and_quotes_may_be_double() {
         let text = "[exported in May]\n[&R] ((\"a \"\"b\"\", c\",wren)bird,cat)animal;";
-        assert_eq!(ids(text)[2], "animal/bird/a \"b\", c");
+        assert!(ids(text).contains("; animal/bird/a \"b\", c; "));
     }
 
     #[test]

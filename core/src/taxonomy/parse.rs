@@ -27,6 +27,25 @@ pub(super) struct Entry {
     pub(super) line: usize,
 }
 
+impl Entry {
+    pub(super) fn new(
+        line: usize,
+        id: String,
+        names: Vec<String>,
+        parents: Vec<NodeIx>,
+        labelled: bool,
+    ) -> Self {
+        let node = Node {
+            id,
+            names,
+            parents,
+            labelled,
+            support: None,
+        };
+        Self { node, line }
+    }
+}
+
 /// Returns an error at a line; line 0 means the file as a whole.
 pub(super) fn fail<T>(line: usize, reason: impl Into<String>) -> Result<T> {
     Err(CoreError::Taxonomy {
@@ -112,17 +131,8 @@ pub(super) fn read(text: &str) -> Result<Vec<Entry>> {
             parents.push(ix);
         }
         let names = row.names.iter().map(|&n| n.to_owned()).collect();
-        let node = Node {
-            id: row.id.to_owned(),
-            names,
-            parents,
-            labelled: row.labelled,
-            support: None,
-        };
-        Ok(Entry {
-            node,
-            line: row.line,
-        })
+        let id = row.id.to_owned();
+        Ok(Entry::new(row.line, id, names, parents, row.labelled))
     };
     rows.iter().map(entry).collect()
 }
@@ -195,7 +205,6 @@ pub(super) fn write(nodes: &[Node]) -> String {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

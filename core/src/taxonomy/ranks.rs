@@ -10,7 +10,7 @@
 
 use std::collections::HashMap;
 
-use super::node::{Node, NodeIx};
+use super::node::NodeIx;
 use super::parse::{Entry, check_count, fail, id_of, names_of};
 use crate::error::Result;
 
@@ -27,19 +27,15 @@ pub const ROOT: &str = "Eukarya";
 
 /// Returns whether a header belongs to this format.
 pub(super) fn is_header(header: &str) -> bool {
-    header
-        .split('\t')
-        .next()
-        .is_some_and(|first| RANKS.contains(&first.trim()))
+    let first = header.split('\t').next();
+    first.is_some_and(|first| RANKS.contains(&first.trim()))
 }
 
 fn check_header(header: &str) -> Result<usize> {
     let columns: Vec<&str> = header.split('\t').map(str::trim).collect();
     let ranks: Vec<&str> = columns.iter().copied().filter(|c| *c != COMMON).collect();
-    let places: Vec<Option<usize>> = ranks
-        .iter()
-        .map(|c| RANKS.iter().position(|r| r == c))
-        .collect();
+    let places = ranks.iter().map(|c| RANKS.iter().position(|r| r == c));
+    let places: Vec<Option<usize>> = places.collect();
     let grows = places.windows(2).all(|w| w[0] < w[1]) && places.iter().all(Option::is_some);
     let last = columns.iter().position(|c| *c == COMMON);
     if ranks.len() < 2 || !grows || last.is_some_and(|at| at != ranks.len()) {
@@ -61,17 +57,8 @@ pub(super) fn read(text: &str) -> Result<Vec<Entry>> {
     let mut lines = (1..).zip(text.lines());
     let header = lines.next().map_or("", |(_, line)| line);
     let ranks = check_header(header)?;
-    let node = |id: &str, name: &str, parents, labelled| Node {
-        id: id.to_owned(),
-        names: names_of(name),
-        parents,
-        labelled,
-        support: None,
-    };
-    let mut entries = vec![Entry {
-        node: node(ROOT, ROOT, Vec::new(), false),
-        line: 1,
-    }];
+    let root = Entry::new(1, ROOT.to_owned(), names_of(ROOT), Vec::new(), false);
+    let mut entries = vec![root];
     let mut places: HashMap<String, NodeIx> = HashMap::new();
     for (line, row) in lines.filter(|(_, row)| !row.trim().is_empty()) {
         let fields: Vec<&str> = row.split('\t').map(str::trim).collect();
@@ -103,12 +90,12 @@ pub(super) fn read(text: &str) -> Result<Vec<Entry>> {
                 continue;
             }
             let ix = NodeIx(u32::try_from(entries.len()).unwrap_or(u32::MAX));
-            let mut node = node(&id, fields[rank], vec![above], last);
+            let mut names = names_of(fields[rank]);
             if last {
                 let common = fields.get(ranks).map(|name| names_of(name));
-                node.names.extend(common.into_iter().flatten());
+                names.extend(common.into_iter().flatten());
             }
-            entries.push(Entry { node, line });
+            entries.push(Entry::new(line, id.clone(), names, vec![above], last));
             places.insert(id, ix);
             above = ix;
         }
@@ -120,7 +107,6 @@ pub(super) fn read(text: &str) -> Result<Vec<Entry>> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
@@ -160,30 +146,17 @@ mod tests {
     #[test]
     fn a_row_has_a_field_for_each_rank_and_at_most_one_more() {
         let entries = rows(true, &["A\tB\tbees", "A\tC"]).unwrap();
-        let found = entries.iter().map(|entry| {
-            let Node {
-                names, labelled, ..
-            } = &entry.node;
-            (names.join("|"), *labelled, entry.line)
+        let found = entries.iter().map(|Entry { node, line }| {
+            let star = if node.labelled { "*" } else { "" };
+            format!("{line} {}{star}, ", node.names.join("|"))
         });
-        let expected = [
-            (ROOT, false, 1),
-            ("A", false, 2),
-            ("B|bees", true, 2),
-            ("C", true, 3),
-        ];
-        let expected = expected.map(|(names, labelled, line)| (names.to_owned(), labelled, line));
-        assert_eq!(found.collect::<Vec<_>>(), expected);
+        let expected = "1 Eukarya, 2 A, 2 B|bees*, 3 C*, ";
+        assert_eq!(found.collect::<String>(), expected);
         for bad in ["A", "A\tB\tbees\tmore", "A\tB\tbees\tmore\tand more"] {
             let error = rows(true, &[bad]).unwrap_err().to_string();
             assert!(error.contains("expected 3 columns"), "{bad}: {error}");
         }
-        let error = rows(false, &["A\tB", "A\t \tbees"])
-            .unwrap_err()
-            .to_string();
-        assert!(
-            error.contains("line 3") && error.contains("is empty"),
-            "{error}"
-        );
+        let error = rows(false, &["A\tB", "A\t \tbees"]).unwrap_err();
+        assert_eq!(error.to_string(), "taxonomy, line 3: the phylum is empty");
     }
 }

@@ -29,13 +29,13 @@ pub fn roll_up(tax: &Taxonomy, leaf_p: &[f32]) -> Vec<f32> {
     (0..by_node.len()).map(total).collect()
 }
 
-/// A path that follows the probabilities down from the root.
+/// A path that follows the probabilities of a photo down from the root.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Descent {
+pub struct TaxonomyPath {
     /// Nodes from the root down with their probabilities; at least the root. The probabilities
     /// never increase if those given to [`descend`] do not.
-    pub path: Vec<(NodeIx, f32)>,
-    /// Index in `path` of the deepest supported node; 0 if not even the root is supported.
+    pub steps: Vec<(NodeIx, f32)>,
+    /// Index in `steps` of the deepest node that the evidence supports; 0 if not even the root is supported.
     pub stop: usize,
 }
 
@@ -56,11 +56,11 @@ pub fn descend(
     shares: &[f32],
     p: &[f32],
     supported: impl Fn(NodeIx) -> bool,
-) -> Descent {
+) -> TaxonomyPath {
     let of = |ix: NodeIx| p.get(ix.index()).copied().unwrap_or(0.0);
     let shares = first_parent_shares(tax, shares);
     let mut at = tax.root();
-    let mut path = vec![(at, of(at))];
+    let mut steps = vec![(at, of(at))];
     loop {
         let mut best: Option<(NodeIx, f64)> = None;
         for &child in tax.children(at) {
@@ -71,11 +71,14 @@ pub fn descend(
             }
         }
         let Some((next, _)) = best else { break };
-        path.push((next, of(next)));
+        steps.push((next, of(next)));
         at = next;
     }
-    let stop = path.iter().rposition(|&(ix, _)| supported(ix)).unwrap_or(0);
-    Descent { path, stop }
+    let stop = steps.iter().rposition(|&(ix, _)| supported(ix));
+    TaxonomyPath {
+        steps,
+        stop: stop.unwrap_or(0),
+    }
 }
 
 /// Returns for each node the sum of the own probabilities of the labels that reach it along first
@@ -101,7 +104,6 @@ fn first_parent_shares(tax: &Taxonomy, p: &[f32]) -> Vec<f64> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use proptest::prelude::*;
 
@@ -138,7 +140,7 @@ mod tests {
     }
 
     /// Returns a walk with probabilities that are not calibrated.
-    fn walk(tax: &Taxonomy, p: &[f32], threshold: f32) -> Descent {
+    fn walk(tax: &Taxonomy, p: &[f32], threshold: f32) -> TaxonomyPath {
         descend(tax, p, p, |ix| {
             p.get(ix.index()).is_some_and(|p| *p >= threshold)
         })
@@ -157,12 +159,9 @@ mod tests {
         assert_eq!(descent.stop, 2);
     }
 
-    fn ids(tax: &Taxonomy, descent: &Descent) -> String {
-        descent
-            .path
-            .iter()
-            .map(|&(ix, _)| tax.node(ix).id.as_str())
-            .collect()
+    fn ids(tax: &Taxonomy, path: &TaxonomyPath) -> String {
+        let steps = path.steps.iter();
+        steps.map(|&(ix, _)| tax.node(ix).id.as_str()).collect()
     }
 
     #[test]
@@ -212,15 +211,9 @@ mod tests {
         let descent = walk(&tax, &roll_up(&tax, &[0.0, 1.0, 0.0, 0.0]), 0.5);
         assert_eq!((ids(&tax, &descent).as_str(), descent.stop), ("ead", 2));
         let empty = walk(&tax, &[], 0.5);
-        assert_eq!(
-            empty,
-            Descent {
-                path: vec![(tax.root(), 0.0)],
-                stop: 0
-            }
-        );
+        assert_eq!((empty.steps, empty.stop), (vec![(tax.root(), 0.0)], 0));
         let not_a_number = walk(&tax, &[f32::NAN; 7], 0.5);
-        assert_eq!((not_a_number.path.len(), not_a_number.stop), (1, 0));
+        assert_eq!((not_a_number.steps.len(), not_a_number.stop), (1, 0));
     }
 
     #[test]
@@ -276,10 +269,10 @@ mod tests {
                 }
             }
             let descent = walk(&tax, &p, threshold);
-            prop_assert!(descent.path.windows(2).all(|w| w[0].1 >= w[1].1));
-            let stop = descent.path[descent.stop].1;
+            prop_assert!(descent.steps.windows(2).all(|w| w[0].1 >= w[1].1));
+            let stop = descent.steps[descent.stop].1;
             prop_assert!(stop >= threshold || descent.stop == 0);
-            prop_assert!(descent.path[descent.stop + 1..].iter().all(|&(_, p)| p < threshold));
+            prop_assert!(descent.steps[descent.stop + 1..].iter().all(|&(_, p)| p < threshold));
         }
 
         #[test]

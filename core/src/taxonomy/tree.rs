@@ -188,7 +188,6 @@ fn of(lists: &[Vec<NodeIx>], ix: NodeIx) -> &[NodeIx] {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
@@ -216,10 +215,8 @@ mod tests {
         let (nodes, labels) = (tax.nodes().len(), tax.labelled().len());
         let removed = tax.labelled()[0];
         let fewer = tax.with_labels(|ix| ix != removed);
-        assert_eq!(
-            (fewer.nodes().len(), fewer.labelled().len()),
-            (nodes, labels - 1)
-        );
+        let found = (fewer.nodes().len(), fewer.labelled().len());
+        assert_eq!(found, (nodes, labels - 1));
         assert!(!fewer.labelled_below(fewer.root()).contains(&removed));
         assert!(!fewer.node(removed).labelled);
     }
@@ -259,10 +256,8 @@ mod tests {
         assert_eq!(ids(&tax, tax.labelled_below(at("c"))), ["c", "t"]);
         assert_eq!(ids(&tax, tax.labelled_below(at("p"))), ["t", "d"]);
         // Four steps through the cat, two through the pet.
-        assert_eq!(
-            ["e", "a", "f", "c", "t"].map(|id| tax.depth(at(id))),
-            [0, 1, 2, 3, 2]
-        );
+        let depths = ["e", "a", "f", "c", "t"].map(|id| tax.depth(at(id)));
+        assert_eq!(depths, [0, 1, 2, 3, 2]);
         assert_eq!(ids(&tax, &tax.path_to(at("t"))), ["e", "a", "f", "c", "t"]);
         assert_eq!(tax.common(at("t"), at("d")), at("a"));
         assert_eq!(tax.common(at("d"), at("p")), tax.root());
@@ -293,11 +288,8 @@ mod tests {
         let tax = tax();
         let foreign = NodeIx(99);
         assert!(tax.ancestors(foreign).is_empty() && tax.children(foreign).is_empty());
-        assert!(tax.labelled_below(foreign).is_empty());
-        assert_eq!(
-            (tax.depth(foreign), tax.path_to(foreign)),
-            (0, vec![foreign])
-        );
+        assert!(tax.labelled_below(foreign).is_empty() && tax.depth(foreign) == 0);
+        assert_eq!(tax.path_to(foreign), [foreign]);
     }
 
     #[test]
@@ -308,24 +300,14 @@ mod tests {
 
     #[test]
     fn the_header_is_required() {
-        let missing = Taxonomy::from_tsv("e\tentity\t\t0\n")
-            .unwrap_err()
-            .to_string();
-        assert_eq!(
-            missing,
-            "taxonomy, line 1: expected the header \
-             `synset<tab>names<tab>hypernyms<tab>labelled`, found `e\tentity\t\t0`"
-        );
-        assert!(
-            Taxonomy::from_tsv("")
-                .unwrap_err()
-                .to_string()
-                .contains("found ``")
-        );
-        assert_eq!(
-            message("\n"),
-            "taxonomy: expected at least one node, found none"
-        );
+        for first in ["e\tentity\t\t0", ""] {
+            let missing = Taxonomy::from_tsv(first).unwrap_err().to_string();
+            let header = "synset<tab>names<tab>hypernyms<tab>labelled";
+            let expected = format!("expected the header `{header}`, found `{first}`");
+            assert_eq!(missing, format!("taxonomy, line 1: {expected}"));
+        }
+        let empty = "taxonomy: expected at least one node, found none";
+        assert_eq!(message("\n"), empty);
     }
 
     #[test]

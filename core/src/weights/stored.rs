@@ -43,7 +43,7 @@ pub struct StoredTensors {
     pub metadata: BTreeMap<String, String>,
 }
 
-fn invalid(tensor: &str, reason: impl Into<String>) -> CoreError {
+pub(super) fn invalid(tensor: &str, reason: impl Into<String>) -> CoreError {
     CoreError::Tensor {
         tensor: tensor.into(),
         reason: reason.into(),

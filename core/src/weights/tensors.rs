@@ -6,8 +6,8 @@ use safetensors::{Dtype, tensor::TensorView};
 
 use super::host::HostTensor;
 use super::q8;
-use super::stored::StoredTensors;
-use crate::error::{CoreError, Result};
+use super::stored::{StoredTensors, invalid};
+use crate::error::Result;
 
 /// Named tensors and the metadata of their file.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -16,13 +16,6 @@ pub struct Tensors {
     pub tensors: BTreeMap<String, HostTensor>,
     /// Metadata of the file.
     pub metadata: BTreeMap<String, String>,
-}
-
-fn invalid(tensor: &str, reason: impl Into<String>) -> CoreError {
-    CoreError::Tensor {
-        tensor: tensor.into(),
-        reason: reason.into(),
-    }
 }
 
 impl From<StoredTensors> for Tensors {
@@ -49,7 +42,7 @@ impl Tensors {
     /// Reads a safetensors file; int8 tensors are multiplied by their scales.
     ///
     /// # Errors
-    /// [`CoreError::Tensor`] when the file is not safetensors, is truncated, or has a dtype or
+    /// [`CoreError::Tensor`](crate::CoreError::Tensor) when the file is not safetensors, is truncated, or has a dtype or
     /// scale that cannot be used.
     pub fn read(bytes: &[u8]) -> Result<Self> {
         StoredTensors::read(bytes).map(Self::from)
@@ -59,7 +52,7 @@ impl Tensors {
     /// int8 up to that value, with scales.
     ///
     /// # Errors
-    /// [`CoreError::Tensor`] when the shape of a tensor contradicts its data.
+    /// [`CoreError::Tensor`](crate::CoreError::Tensor) when the shape of a tensor contradicts its data.
     pub fn write(&self, rounded: impl Fn(&str, &HostTensor) -> Option<i8>) -> Result<Vec<u8>> {
         let mut stored: Vec<(String, Dtype, Vec<usize>, Vec<u8>)> = Vec::new();
         let le = |data: &[f32]| {

@@ -6,11 +6,13 @@ use std::num::NonZeroUsize;
 use burn::tensor::{DType, Device, Distribution, Tensor};
 use espalier_core::geometry::{AngleFormula, DistanceReduction, lorentz};
 use espalier_core::loss::{
-    Contrast, Groups, HycoclipPoints, HycoclipWeights, ImageApex, Lineages, LossTerms, RcmeWeights,
-    atmg, clip, hycoclip, meru, phyclip, rcme,
+    Contrast, Groups, HycoclipWeights, ImageApex, Lineages, LossTerms, RcmeWeights, atmg, clip,
+    hycoclip, meru, phyclip, rcme,
 };
 use espalier_core::math::normalize;
 use espalier_fixtures::{close, values};
+
+use super::methods::with_boxes;
 
 /// Samples, not a multiple of any size of a block below.
 const SAMPLES: usize = 7;
@@ -30,11 +32,8 @@ impl Inputs {
     fn draw(device: &Device) -> Self {
         device.clone().inner().seed(11);
         let wide = Distribution::Normal(0.0, 0.5);
-        let features = Tensor::<2>::random(
-            [4 * SAMPLES, WIDTH],
-            wide,
-            (&device.clone().inner(), DType::F64),
-        );
+        let of_doubles = (&device.clone().inner(), DType::F64);
+        let features = Tensor::<2>::random([4 * SAMPLES, WIDTH], wide, of_doubles);
         let number = |value: f64| Tensor::<1>::from_data([value], (device, DType::F64));
         Self {
             features: features.autodiff().require_grad(),
@@ -74,22 +73,11 @@ const LOSSES: [(&str, Loss); 6] = [
         meru(x.point(0), x.point(1), c, contrast, 0.2, form)
     }),
     ("hycoclip", |x, contrast| {
-        let points = HycoclipPoints {
-            image: x.point(0),
-            text: x.point(1),
-            box_image: x.point(2),
-            box_text: x.point(3),
-        };
-        let weights = HycoclipWeights::default();
+        let (points, weights) = (with_boxes(|role| x.point(role)), HycoclipWeights::default());
         hycoclip(&points, x.curvature.clone(), contrast, weights)
     }),
     ("phyclip", |x, contrast| {
-        let points = HycoclipPoints {
-            image: x.in_product(0),
-            text: x.in_product(1),
-            box_image: x.in_product(2),
-            box_text: x.in_product(3),
-        };
+        let points = with_boxes(|role| x.in_product(role));
         let c = x.curvature.clone().unsqueeze::<3>().repeat_dim(0, 2);
         let weights = HycoclipWeights::default();
         phyclip(&points, c, contrast, DistanceReduction::L1, weights)
@@ -125,13 +113,8 @@ fn value_and_gradients(loss: Loss, rows: Option<NonZeroUsize>, groups: &Groups) 
     all.extend(values(terms.total.clone().inner()));
     let gradients = terms.total.backward();
     all.extend(values(inputs.features.grad(&gradients).unwrap()));
-    all.extend(
-        inputs
-            .curvature
-            .grad(&gradients)
-            .map(values)
-            .unwrap_or_default(),
-    );
+    let by_curvature = inputs.curvature.grad(&gradients);
+    all.extend(by_curvature.map(values).unwrap_or_default());
     all.extend(values(inputs.scale.grad(&gradients).unwrap()));
     all
 }
@@ -144,11 +127,8 @@ fn blocks_of_any_size_give_the_values_and_gradients_of_the_whole() {
             assert!(whole.iter().any(|v| v.abs() > 0.1), "{name}: {whole:?}");
             for rows in [1, 2, 3, 6, 7, 100] {
                 println!("{name}, {rows} rows, {groups:?}");
-                close(
-                    &value_and_gradients(loss, NonZeroUsize::new(rows), &groups),
-                    &whole,
-                    1e-12,
-                );
+                let in_blocks = value_and_gradients(loss, NonZeroUsize::new(rows), &groups);
+                close(&in_blocks, &whole, 1e-12);
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Bundles: what a manifest says of its files, and what a reader refuses.
 
-use espalier_core::bundle::{BundleFile, BundleFiles, Manifest, Part, pack, sha256_hex};
+use espalier_core::bundle::{BundleFile, BundleFiles, Caution, Manifest, Part, pack, sha256_hex};
 use espalier_core::caption::{BundleLoader, Captioner, Engine, TextEmbedder, lexicon};
 use espalier_core::geometry::{DistanceReduction, Space};
 use espalier_core::model::LiftKind;
@@ -16,12 +16,16 @@ fn manifest() -> Manifest {
     Manifest::parse(&read("manifest.json")).unwrap()
 }
 
-/// Returns the message for the manifest of the small model after a change.
-fn refused(change: impl Fn(&mut Value)) -> String {
+/// Reads the manifest of the small model with a change.
+fn changed(change: impl Fn(&mut Value)) -> espalier_core::Result<Manifest> {
     let mut manifest: Value = serde_json::from_slice(&read("manifest.json")).unwrap();
     change(&mut manifest);
-    let error = Manifest::parse(manifest.to_string().as_bytes()).unwrap_err();
-    error.to_string()
+    Manifest::parse(manifest.to_string().as_bytes())
+}
+
+/// Returns the message for the manifest of the small model after a change.
+fn refused(change: impl Fn(&mut Value)) -> String {
+    changed(change).unwrap_err().to_string()
 }
 
 fn expect(message: &str, expected: &str) {
@@ -66,7 +70,7 @@ fn a_file_is_verified_and_unpacked() {
 }
 
 #[test]
-fn stored_files_are_given_until_they_are_removed() {
+fn stored_files_are_given_by_their_paths() {
     let manifest = manifest();
     let mut files = BundleFiles::default();
     let missing = files.get("captions.json").unwrap_err().to_string();
@@ -82,13 +86,9 @@ fn stored_files_are_given_until_they_are_removed() {
     expect(&files.text("some.bin").unwrap_err().to_string(), "UTF-8");
     let tensors = files.tensors("some.bin").unwrap_err().to_string();
     expect(&tensors, "some.bin");
-    files.remove("captions.json");
-    assert!(files.get("captions.json").is_err() && files.get("some.bin").is_ok());
     let unlisted = files.insert_checked(&manifest, "other.json", Vec::new());
-    expect(
-        &unlisted.unwrap_err().to_string(),
-        "not listed in the manifest",
-    );
+    let unlisted = unlisted.unwrap_err().to_string();
+    expect(&unlisted, "not listed in the manifest");
 }
 
 #[test]
@@ -115,23 +115,18 @@ fn a_manifest_tells_which_files_to_fetch_first() {
 fn later_files_come_in_the_order_of_their_shards() {
     let mut manifest = manifest();
     let mut shard = 9;
-    for file in manifest
-        .files
-        .iter_mut()
-        .filter(|file| file.part == Part::Captions)
-    {
-        shard -= 1;
-        file.shard = shard;
+    for file in &mut manifest.files {
+        if file.part == Part::Captions {
+            shard -= 1;
+            file.shard = shard;
+        }
     }
     let later = manifest.later_files_of(&[Part::Captions]);
     assert!(later.len() > 2 && later.windows(2).all(|w| w[0].shard < w[1].shard));
     let written = serde_json::to_value(&manifest).unwrap();
     let files = written["files"].as_array().unwrap();
-    let is_first = |file: &&Value| file.get("shard").is_none();
-    assert_eq!(
-        files.iter().filter(is_first).count(),
-        files.len() - later.len()
-    );
+    let numbered = files.iter().filter(|file| file.get("shard").is_some());
+    assert_eq!(numbered.count(), later.len());
 }
 
 #[test]
@@ -152,23 +147,18 @@ fn a_geometry_of_another_model_is_refused() {
         &refused(|m| on_sphere(m, vec![0.1; 127])),
         "expected a `root` of 128 finite numbers, found a sphere with a root of 127 numbers",
     );
-    let product = |m: &mut Value, curvatures: &[f64], join: &str| {
-        m["model"]["lift"] = json!({ "Product": { "factors": 2, "join": "L1" } });
+    let product = |m: &mut Value, curvatures: &[f64], join: DistanceReduction| {
+        let lift = json!({ "factors": 2, "join": DistanceReduction::L1 });
+        m["model"]["lift"] = json!({ "Product": lift });
         m["geometry"] = json!({ "kind": "product", "curvatures": curvatures, "join": join });
     };
-    let first = serde_json::to_value(espalier_core::geometry::DistanceReduction::L1).unwrap();
-    let second = serde_json::to_value(espalier_core::geometry::DistanceReduction::L2).unwrap();
-    let (first, second) = (first.as_str().unwrap(), second.as_str().unwrap());
     for (curvatures, join) in [
-        (&[1.0, 2.0, 3.0][..], first),
-        (&[1.0, 0.0], first),
-        (&[1.0, -2.0], first),
-        (&[1.0, 2.0], second),
+        (&[1.0, 2.0, 3.0][..], DistanceReduction::L1),
+        (&[1.0, 0.0], DistanceReduction::L1),
+        (&[1.0, -2.0], DistanceReduction::L1),
+        (&[1.0, 2.0], DistanceReduction::L2),
     ] {
-        let message = refused(|m| {
-            product(m, curvatures, join);
-            m["model"]["lift"]["Product"]["join"] = json!(first);
-        });
+        let message = refused(|m| product(m, curvatures, join));
         expect(&message, "expected 2 positive `curvatures` joined by L1");
     }
     let mut fitting = manifest();
@@ -200,16 +190,127 @@ fn other_documents_are_no_manifests() {
     );
 }
 
-/// Hands all files but those of the text encoder to a loader, after a change of the manifest.
-fn load(skip: &str, change: impl Fn(&mut Manifest)) -> Result<Captioner, String> {
+#[test]
+fn preprocessing_of_another_size_than_the_encoder_reads_is_an_error() {
+    expect(
+        &refused(|m| m["preprocessing"]["size"] = json!(u32::MAX)),
+        "preprocessing: expected the size 64 of the image encoder, found 4294967295",
+    );
+}
+
+#[test]
+fn a_path_that_leaves_the_folder_is_an_error() {
+    for path in [
+        "",
+        "/etc/passwd",
+        "../x",
+        "a/../../x",
+        "a/..",
+        "./a",
+        "a//b",
+        "..\\x",
+        "\\\\host\\x",
+        "c:x",
+        "https://elsewhere/x",
+        "//elsewhere/x",
+        "%2e%2e/x",
+        "a%2fb",
+        "x?y",
+        "x#y",
+        "a b",
+        "a\u{202e}b",
+    ] {
+        let message = refused(|m| m["files"][0]["path"] = json!(path));
+        assert!(message.contains("inside the folder"), "{path}: {message}");
+    }
+    changed(|m| m["files"][0]["path"] = json!("deep/er/weights.q8.safetensors")).unwrap();
+}
+
+#[test]
+fn a_name_that_rewrites_a_terminal_is_an_error() {
+    expect(
+        &refused(|m| m["name"] = json!("tiny\u{1b}[2K")),
+        "name: expected text without control",
+    );
+}
+
+#[test]
+fn images_larger_than_any_model_reads_are_an_error() {
+    expect(
+        &refused(|m| m["model"]["vision"]["image_size"] = json!(65_536)),
+        "vision.image_size must be between 1 and 4096, found 65536",
+    );
+}
+
+#[test]
+fn the_largest_content_of_a_file_is_64_times_its_length_or_a_mebibyte() {
+    let of_length = |bytes: u64, unpacked: u64| {
+        changed(move |m| {
+            m["files"][0]["bytes"] = json!(bytes);
+            m["files"][0]["unpacked"] = json!(unpacked);
+        })
+    };
+    of_length(4 << 20, 256 << 20).unwrap();
+    let message = of_length(4 << 20, (256 << 20) + 1).unwrap_err().to_string();
+    let expected = "at most 268435456 bytes after decompression of 4194304";
+    expect(&message, expected);
+    of_length(1, 1 << 20).unwrap();
+    assert!(of_length(1, (1 << 20) + 1).is_err());
+}
+
+#[test]
+fn the_largest_bundle_has_16_gib() {
+    // The first file takes what the others, of a byte each, leave.
+    let of_length = |total: u64| {
+        changed(move |m| {
+            let files = m["files"].as_array_mut().unwrap();
+            for file in files.iter_mut() {
+                file["bytes"] = json!(1);
+                file["unpacked"] = json!(null);
+            }
+            files[0]["bytes"] = json!(total - (files.len() as u64 - 1));
+        })
+    };
+    of_length(16 << 30).unwrap();
+    assert!(of_length((16 << 30) + 1).is_err());
+    let message = refused(|m| {
+        m["files"][0]["bytes"] = json!(u64::MAX);
+        m["files"][1]["bytes"] = json!(u64::MAX);
+    });
+    expect(&message, "at most 16 GiB in total");
+}
+
+#[test]
+fn cautions_are_kept_in_the_manifest_and_unknown_ones_are_left_out() {
+    let mut manifest = manifest();
+    let cautions = [
+        Caution::NotCalibrated,
+        Caution::AtChance,
+        Caution::NotCalibrated,
+    ];
+    manifest.set_cautions(cautions.to_vec());
+    let text = serde_json::to_string(&manifest).unwrap();
+    assert!(text.contains(r#""cautions":["at_chance","not_calibrated"]"#));
+    let later = text.replace("at_chance", "of_a_later_version");
+    let read = Manifest::parse(later.as_bytes()).unwrap();
+    assert_eq!(read.cautions(), [Caution::NotCalibrated]);
+    manifest.set_cautions(Vec::new());
+    assert!(manifest.cautions().is_empty() && !manifest.provenance.contains_key("cautions"));
+}
+
+/// Hands the files that `content` has, but for those of the text encoder, to a loader, after a change of the manifest.
+fn load(
+    change: impl Fn(&mut Manifest),
+    content: impl Fn(&str) -> Option<Vec<u8>>,
+) -> Result<Captioner, String> {
     let mut manifest = manifest();
     change(&mut manifest);
     let bytes = serde_json::to_vec(&manifest).unwrap();
     let mut loader = BundleLoader::new(&bytes, &Engine::Kernels).map_err(|e| e.to_string())?;
     assert_eq!(loader.manifest().files.len(), manifest.files.len());
-    for file in &manifest.files {
-        if file.part != Part::Text && file.path != skip {
-            let verified = file.check(read(&file.path)).unwrap();
+    for file in manifest.files.iter().filter(|f| f.part != Part::Text) {
+        if let Some(content) = content(&file.path) {
+            let verified = file.check(content).unwrap();
             loader = loader.with(verified).map_err(|e| e.to_string())?;
         }
     }
@@ -218,22 +319,22 @@ fn load(skip: &str, change: impl Fn(&mut Manifest)) -> Result<Captioner, String>
 
 #[test]
 fn a_bundle_without_one_of_its_files_is_refused_by_name() {
-    assert!(load("", |_| ()).is_ok());
+    let all = |path: &str| Some(read(path));
+    assert!(load(|_| (), all).is_ok());
     for path in [
         "image.safetensors",
         "captions.json",
         "taxonomy.tsv",
         "selftest.png",
     ] {
-        expect(&load(path, |_| ()).unwrap_err(), path);
+        let others = |other: &str| (other != path).then(|| read(other));
+        expect(&load(|_| (), others).unwrap_err(), path);
     }
-    let without_image = load("", |m| m.files.retain(|file| file.part != Part::Image));
-    expect(
-        &without_image.unwrap_err(),
-        "no file of the image encoder is listed",
-    );
+    let without = |part: Part| load(|m| m.files.retain(|file| file.part != part), all);
+    let without_image = without(Part::Image).unwrap_err();
+    expect(&without_image, "no file of the image encoder is listed");
     // A self-test is optional.
-    let captioner = load("", |m| m.files.retain(|file| file.part != Part::Selftest)).unwrap();
+    let captioner = without(Part::Selftest).unwrap();
     assert_eq!(pollster::block_on(captioner.self_test()).unwrap(), 1.0);
 }
 
@@ -252,25 +353,19 @@ fn a_file_of_another_bundle_is_refused() {
 
 /// Hands weights to a loader instead of those of the image encoder.
 fn load_image(weights: Vec<u8>) -> Result<(), String> {
-    let mut manifest = manifest();
     let path = "image.safetensors";
-    let listed = manifest.files.iter_mut().find(|file| file.path == path);
-    let listed = listed.unwrap();
-    listed.sha256 = sha256_hex(&weights);
-    listed.bytes = weights.len() as u64;
-    listed.unpacked = None;
-    let verified = listed.clone().check(weights).unwrap();
-    let bytes = serde_json::to_vec(&manifest).unwrap();
-    let loader = BundleLoader::new(&bytes, &Engine::Kernels).unwrap();
-    let loaded = loader.with(verified).and_then(|loader| {
-        let others = manifest.files.iter();
-        let mut others = others.filter(|file| file.part != Part::Text && file.path != path);
-        let loader = others.try_fold(loader, |loader, file| {
-            loader.with(file.check(read(&file.path)).unwrap())
-        })?;
-        loader.finish()
-    });
-    loaded.map(drop).map_err(|error| error.to_string())
+    let change = |manifest: &mut Manifest| {
+        let listed = manifest.files.iter_mut().find(|file| file.path == path);
+        let listed = listed.unwrap();
+        listed.sha256 = sha256_hex(&weights);
+        listed.bytes = weights.len() as u64;
+        listed.unpacked = None;
+    };
+    let content = |file: &str| match file == path {
+        true => Some(weights.clone()),
+        false => Some(read(file)),
+    };
+    load(change, content).map(drop)
 }
 
 #[test]
@@ -309,11 +404,7 @@ fn the_nouns_of_a_bundle_are_read_if_it_has_any() {
     file.path = "nouns.tsv".to_owned();
     file.part = Part::Text;
     files.insert(file.check(bytes).unwrap()).unwrap();
-    for listed in manifest
-        .files
-        .iter()
-        .filter(|listed| listed.part == Part::Text)
-    {
+    for listed in manifest.files_of(&[Part::Text]) {
         let verified = listed.check(read(&listed.path)).unwrap();
         files.insert(verified).unwrap();
     }

@@ -10,10 +10,13 @@ const B: [f64; 3] = [-0.1, 0.4, 0.25];
 
 /// Returns a row in `f64`, so that the formula is tested and not its rounding.
 fn row(v: &[f64], device: &Device) -> Tensor<2> {
-    Tensor::from_data(
-        TensorData::new(v.to_vec(), [1, v.len()]),
-        (device, DType::F64),
-    )
+    let data = TensorData::new(v.to_vec(), [1, v.len()]);
+    Tensor::from_data(data, (device, DType::F64))
+}
+
+#[track_caller]
+fn near(found: Tensor<2>, known: &[f64], tolerance: f64) {
+    close(&values(found), known, tolerance);
 }
 
 /// One line of notation 9.1: c, x, y, inner, distance, apertures, angles both ways.
@@ -64,46 +67,23 @@ fn the_reference_table_holds_to_nine_digits_in_f64() {
     let tolerance = 1e-7;
     for line in LINES {
         let c = row(&[line.c], &device);
-        let (x, y) = (
-            lorentz::exp_map0(row(&A, &device), c.clone()),
-            lorentz::exp_map0(row(&B, &device), c.clone()),
-        );
-        close(&values(x.clone()), &line.x, 1e-9);
-        close(&values(y.clone()), &line.y, 1e-9);
-        let (xs, ys) = (x.clone(), y.clone());
-        close(
-            &values(lorentz::inner(xs.clone(), ys.clone(), c.clone())),
-            &[line.inner],
-            1e-9,
-        );
-        close(
-            &values(lorentz::dist(xs.clone(), ys.clone(), c.clone())),
-            &[line.dist],
-            1e-9,
-        );
-        close(
-            &values(lorentz::pairwise_dist(xs, ys, c.clone())),
-            &[line.dist],
-            1e-9,
-        );
-        close(
-            &values(cone::half_aperture(x.clone(), c.clone())),
-            &[line.aper[0]],
-            tolerance,
-        );
-        close(
-            &values(cone::half_aperture(y.clone(), c.clone())),
-            &[line.aper[1]],
-            tolerance,
-        );
-        let ahead = cone::exterior_angle(x.clone(), y.clone(), c.clone());
-        close(&values(ahead), &[line.oxy[0]], tolerance);
-        close(
-            &values(cone::exterior_angle(y, x.clone(), c.clone())),
-            &[line.oxy[1]],
-            tolerance,
-        );
-        close(&values(lorentz::log_map0(x, c)), &A, 1e-9);
+        let point = |v: &[f64]| lorentz::exp_map0(row(v, &device), c.clone());
+        let (x, y) = (point(&A), point(&B));
+        near(x.clone(), &line.x, 1e-9);
+        near(y.clone(), &line.y, 1e-9);
+        let both = |function: fn(Tensor<2>, Tensor<2>, Tensor<2>) -> Tensor<2>| {
+            function(x.clone(), y.clone(), c.clone())
+        };
+        near(both(lorentz::inner), &[line.inner], 1e-9);
+        near(both(lorentz::dist), &[line.dist], 1e-9);
+        near(both(lorentz::pairwise_dist), &[line.dist], 1e-9);
+        let aperture = |point: &Tensor<2>| cone::half_aperture(point.clone(), c.clone());
+        near(aperture(&x), &[line.aper[0]], tolerance);
+        near(aperture(&y), &[line.aper[1]], tolerance);
+        near(both(cone::exterior_angle), &[line.oxy[0]], tolerance);
+        let back = cone::exterior_angle(y.clone(), x.clone(), c.clone());
+        near(back, &[line.oxy[1]], tolerance);
+        near(lorentz::log_map0(x.clone(), c.clone()), &A, 1e-9);
     }
 }
 
@@ -112,25 +92,16 @@ fn the_single_reference_values_hold() {
     let device = Device::flex();
     let c = row(&[1.0], &device);
     let (x, y) = (row(&[1.0, 2.0], &device), row(&[2.0, -1.0], &device));
-    close(
-        &values(lorentz::dist(x.clone(), y.clone(), c.clone())),
-        &[2.477_888_730_288],
-        1e-9,
-    );
+    let apart = lorentz::dist(x.clone(), y.clone(), c.clone());
+    near(apart, &[2.477_888_730_288], 1e-9);
     let angle = cone::exterior_angle(x.clone(), y, c.clone());
-    close(&values(angle), &[2.753_995_965_083], 1e-7);
-    close(
-        &values(lorentz::dist0(x.clone(), c.clone())),
-        &[1.544_484_952_422],
-        1e-9,
-    );
-    close(
-        &values(lorentz::dist(x.clone(), x, c.clone())),
-        &[1.414_213_5e-4],
-        1e-9,
-    );
+    near(angle, &[2.753_995_965_083], 1e-7);
+    let radius = lorentz::dist0(x.clone(), c.clone());
+    near(radius, &[1.544_484_952_422], 1e-9);
+    let none = lorentz::dist(x.clone(), x, c.clone());
+    near(none, &[1.414_213_5e-4], 1e-9);
     let far = lorentz::exp_map0(row(&[30.0, 40.0], &device), c.clone());
-    close(&values(far), &[19_660.8, 26_214.4], 1e-6);
+    near(far, &[19_660.8, 26_214.4], 1e-6);
     for (norm, aper) in [
         (0.15, 1.570_654_905_438),
         (0.2, 1.570_480_099_036),
@@ -139,7 +110,7 @@ fn the_single_reference_values_hold() {
         // At 0.2 the formula is only 1e-8 / 0.2 away from the clamp, so the tolerance is wider.
         let tolerance = if norm == 0.2 { 2e-4 } else { 1e-7 };
         let aperture = cone::half_aperture(row(&[norm, 0.0], &device), c.clone());
-        close(&values(aperture), &[aper], tolerance);
+        near(aperture, &[aper], tolerance);
     }
 }
 
@@ -195,19 +166,11 @@ fn everything_is_finite(a: &[f32], b: &[f32], curv: f32) {
         let y = lorentz::exp_map0(vb.clone(), c.clone());
         let out = function(x, y, c.clone());
         let what = format!("{name} of {a:?}, {b:?}, c = {curv}");
-        assert!(
-            values(out.clone()).iter().all(|v| v.is_finite()),
-            "the value of {what} is not finite"
-        );
+        let finite = |found: Tensor<2>| values(found).iter().all(|v| v.is_finite());
+        assert!(finite(out.clone()), "the value of {what}");
         let grads = out.sum().backward();
-        for leaf in [&va, &vb, &c] {
-            if let Some(g) = leaf.grad(&grads) {
-                assert!(
-                    values(g).iter().all(|v| v.is_finite()),
-                    "a gradient of {what} is not finite"
-                );
-            }
-        }
+        let gradients = [&va, &vb, &c].map(|leaf| leaf.grad(&grads));
+        assert!(gradients.into_iter().flatten().all(finite), "{what}");
     }
 }
 
@@ -240,12 +203,8 @@ fn a_point_sees_points_straight_outward_at_zero_and_inward_at_pi() {
     let c = Tensor::<2>::from_floats([[1.0]], &device);
     let x = Tensor::<2>::from_floats([[0.3, 0.4], [0.3, 0.4], [0.3, 0.4]], &device);
     let y = Tensor::<2>::from_floats([[0.6, 0.8], [0.15, 0.2], [0.3, 0.4]], &device);
-    let angles = values(cone::exterior_angle(x, y, c));
-    close(
-        &angles,
-        &[0.0, std::f64::consts::PI, std::f64::consts::FRAC_PI_2],
-        1e-3,
-    );
+    let known = [0.0, std::f64::consts::PI, std::f64::consts::FRAC_PI_2];
+    near(cone::exterior_angle(x, y, c), &known, 1e-3);
 }
 
 proptest! {
@@ -276,11 +235,8 @@ proptest! {
         let radius = values(lorentz::dist0(x.clone(), c.clone()))[0];
         if f64::from(curv).sqrt() * length < 11.0 {
             prop_assert!((radius - length).abs() <= 1e-4 * (1.0 + length));
-            close(
-                &values(lorentz::log_map0(x.clone(), c.clone())),
-                &a.iter().map(|v| f64::from(*v)).collect::<Vec<_>>(),
-                1e-3,
-            );
+            let a: Vec<f64> = a.iter().map(|v| f64::from(*v)).collect();
+            near(lorentz::log_map0(x.clone(), c.clone()), &a, 1e-3);
         }
         let angle = values(cone::exterior_angle(x.clone(), y.clone(), c.clone()))[0];
         prop_assert!((0.0..=std::f64::consts::PI + 1e-6).contains(&angle));
@@ -301,16 +257,11 @@ fn equal_points_far_out_are_their_own_midpoint() {
             let point = [0.6 * radius, -0.8 * radius];
             let rows = Tensor::<2>::from_data([point, point, point, point], &device);
             let c = Tensor::<2>::from_data([[curvature]], &device);
-            let middle: Vec<f32> = lorentz::einstein_midpoint(rows, c)
-                .into_data()
-                .iter()
-                .collect();
+            let middle = values(lorentz::einstein_midpoint(rows, c));
             let length = middle[0].hypot(middle[1]);
             // Rounding must not move it outward.
-            assert!(
-                length <= radius * 1.000_01,
-                "{curvature}, {radius}: {length}"
-            );
+            let most = f64::from(radius) * 1.000_01;
+            assert!(length <= most, "{curvature}, {radius}: {length}");
         }
     }
 }
@@ -331,13 +282,8 @@ fn factors_are_joined_in_the_order_of_points() {
 fn the_cosine_of_the_published_angle_is_clamped_at_both_ends() {
     let device = Device::flex();
     let angle = |x: [f64; 2], y: [f64; 2]| {
-        let c = row(&[1.0], &device);
-        values(cone::literal_angle(
-            row(&x, &device),
-            row(&y, &device),
-            c,
-            0.01,
-        ))[0]
+        let [x, y, c] = [&x[..], &y, &[1.0]].map(|v| row(v, &device));
+        values(cone::literal_angle(x, y, c, 0.01))[0]
     };
     let (near, far) = ([3.0, 0.0], [9.0, 0.0]);
     let cosines = [angle(near, far), angle(far, near)].map(f64::cos);

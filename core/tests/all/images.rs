@@ -6,6 +6,8 @@ use std::path::PathBuf;
 
 use espalier_core::input::image::{MAX_SIDE, RgbImage, decode};
 
+use super::preprocess::bytes;
+
 const GOLDEN: &str = include_str!("../../../tests/golden/pictures.tsv");
 
 struct Case {
@@ -21,15 +23,13 @@ fn cases() -> Vec<Case> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../tests/golden/pictures");
     let case = |line: &str| {
         let fields: Vec<&str> = line.split('\t').collect();
-        let pairs = fields[4].as_bytes().chunks(2);
-        let byte = |p: &[u8]| u8::from_str_radix(std::str::from_utf8(p).unwrap(), 16).unwrap();
         Case {
             name: fields[0].to_owned(),
             file: std::fs::read(folder.join(fields[0])).unwrap(),
             width: fields[1].parse().unwrap(),
             height: fields[2].parse().unwrap(),
             tolerance: fields[3].parse().unwrap(),
-            rgb: pairs.map(byte).collect(),
+            rgb: bytes(fields[4]),
         }
     };
     let cases: Vec<Case> = GOLDEN.lines().skip(2).map(case).collect();
@@ -38,10 +38,8 @@ fn cases() -> Vec<Case> {
 }
 
 fn message(file: &[u8]) -> String {
-    decode(file)
-        .map(|img| img.dimensions())
-        .unwrap_err()
-        .to_string()
+    let decoded = decode(file).map(|img| img.dimensions());
+    decoded.unwrap_err().to_string()
 }
 
 /// Returns pseudo-random numbers that are the same on every run.
@@ -55,20 +53,15 @@ fn noise(seed: &mut u64) -> u64 {
 #[test]
 fn every_kind_of_image_looks_as_it_should() {
     for case in cases() {
-        let found = decode(&case.file).unwrap_or_else(|e| panic!("{}: {e}", case.name));
-        assert_eq!(
-            found.dimensions(),
-            (case.width, case.height),
-            "{}",
-            case.name
-        );
+        let name = &case.name;
+        let found = decode(&case.file).unwrap_or_else(|e| panic!("{name}: {e}"));
+        assert_eq!(found.dimensions(), (case.width, case.height), "{name}");
         for (i, (&f, &e)) in found.as_raw().iter().zip(&case.rgb).enumerate() {
-            let (x, y) = (i / 3 % case.width as usize, i / 3 / case.width as usize);
+            let width = case.width as usize;
+            let (x, y, channel) = (i / 3 % width, i / 3 / width, i % 3);
             assert!(
                 f.abs_diff(e) <= case.tolerance,
-                "{} at {x}, {y}, channel {}: expected {e}, found {f}",
-                case.name,
-                i % 3
+                "{name} at {x}, {y}, channel {channel}: expected {e}, found {f}"
             );
         }
     }
@@ -77,24 +70,17 @@ fn every_kind_of_image_looks_as_it_should() {
 #[test]
 fn a_cut_file_is_an_error_or_the_whole_image() {
     for case in cases() {
-        let whole = decode(&case.file).unwrap();
-        for n in 0..case.file.len() {
-            match decode(&case.file[..n]) {
-                Ok(img) => assert!(
-                    img == whole,
-                    "{} truncated at byte {n} looks different",
-                    case.name
-                ),
-                Err(e) => assert!(e.to_string().starts_with("image: "), "{}: {e}", case.name),
+        let Case { name, file, .. } = case;
+        let whole = decode(&file).unwrap();
+        for n in 0..file.len() {
+            match decode(&file[..n]) {
+                Ok(img) => assert!(img == whole, "{name} looks different at byte {n}"),
+                Err(e) => assert!(e.to_string().starts_with("image: "), "{name}: {e}"),
             }
         }
         // Half of a file is never enough.
-        let half = message(&case.file[..case.file.len() / 2]);
-        assert!(
-            half.contains("truncated: it ends after"),
-            "{}: {half}",
-            case.name
-        );
+        let half = message(&file[..file.len() / 2]);
+        assert!(half.contains("truncated: it ends after"), "{name}: {half}");
     }
 }
 
@@ -148,7 +134,7 @@ fn black_png(width: u32, height: u32, depth: u8, colour: u8, channels: u64) -> V
     }
     bits.push_code(0, 7);
     let mut data = vec![0x78, 0x01];
-    data.extend(bits.finish());
+    data.extend(bits.bytes);
     // Adler-32 of zeros.
     data.extend(u16::try_from(zeros % 65_521).unwrap().to_be_bytes());
     data.extend([0, 1]);
@@ -190,22 +176,11 @@ impl Bits {
     fn push_code(&mut self, code: u32, count: u32) {
         self.push(code.reverse_bits() >> (32 - count), count);
     }
-
-    fn finish(self) -> Vec<u8> {
-        self.bytes
-    }
 }
 
 fn crc32(bytes: &[u8]) -> u32 {
-    let step = |crc: u32, &byte: &u8| {
-        (0..8).fold(crc ^ u32::from(byte), |c, _| {
-            if c & 1 == 1 {
-                c >> 1 ^ 0xedb8_8320
-            } else {
-                c >> 1
-            }
-        })
-    };
+    let shifted = |crc: u32| crc >> 1 ^ (0xedb8_8320 * (crc & 1));
+    let step = |crc: u32, byte: &u8| (0..8).fold(crc ^ u32::from(*byte), |c, _| shifted(c));
     !bytes.iter().fold(!0, step)
 }
 
@@ -219,16 +194,10 @@ fn an_image_of_144_megapixels_is_decoded() {
 
 #[test]
 fn long_sides_are_fine_and_longer_ones_are_not() {
-    assert_eq!(
-        decode(&black_png(30_000, 40, 8, 2, 3))
-            .unwrap()
-            .dimensions(),
-        (MAX_SIDE, 40)
-    );
-    assert_eq!(
-        decode(&black_png(7, 30_000, 1, 0, 1)).unwrap().dimensions(),
-        (7, MAX_SIDE)
-    );
+    let wide = decode(&black_png(30_000, 40, 8, 2, 3)).unwrap();
+    assert_eq!(wide.dimensions(), (MAX_SIDE, 40));
+    let high = decode(&black_png(7, 30_000, 1, 0, 1)).unwrap();
+    assert_eq!(high.dimensions(), (7, MAX_SIDE));
     assert_eq!(
         message(&black_png(30_001, 1, 8, 2, 3)),
         "image: expected sides of at most 30000 pixels, found 30001 x 1; make the image smaller"

@@ -4,7 +4,7 @@ use burn::module::Module;
 use burn::tensor::{Device, Distribution, Tensor, TensorData};
 use espalier_core::geometry::DistanceReduction;
 use espalier_core::input::{Tokenizer, to_planes};
-use espalier_core::kernels::{ImageKernels, KernelWeights, TextKernels};
+use espalier_core::kernels::{ImageKernels, TextKernels};
 use espalier_core::model::{
     Arithmetic, DualConfig, LiftKind, Modality, PointLift, Pool, Positions, Preset, Tokens,
     VitConfig,
@@ -72,7 +72,8 @@ fn compare_images(what: &str, config: &DualConfig) {
         let planes = TensorData::new(to_planes(std::slice::from_ref(&photo)), [1, 3, side, side]);
         let images = Tensor::from_data(planes, &device);
         let expected = floats(encoder.pooled(images.clone()));
-        close(what, &kernels.pooled(&photo), &expected);
+        let pooled = kernels.pooled_all(std::slice::from_ref(&photo)).concat();
+        close(what, &pooled, &expected);
         close(
             what,
             &kernels.forward(&photo),
@@ -170,12 +171,8 @@ fn integers_in_memory_give_the_features_of_their_floats() {
     let encoder = config.init_image(&device).map(&mut Disturb);
     let stored = quantised(&collect(&encoder).unwrap());
     let unpacked = Tensors::from(stored.clone());
-    let [kept, unpacked] = [stored, unpacked.into()].map(|stored: StoredTensors| {
-        let mut weights = KernelWeights::from(stored);
-        let kernels = ImageKernels::new(&config, &mut weights).unwrap();
-        weights.finish().unwrap();
-        kernels
-    });
+    let [kept, unpacked] = [stored, unpacked.into()]
+        .map(|stored: StoredTensors| ImageKernels::new(&config, stored).unwrap());
     let photo = photo(24, 3);
     assert_eq!(kept.forward(&photo), unpacked.forward(&photo));
 }
@@ -188,12 +185,8 @@ fn missing_unknown_and_misshapen_tensors_are_named() {
     let message = |change: fn(&mut Tensors)| {
         let mut tensors = tensors.clone();
         change(&mut tensors);
-        let mut weights = KernelWeights::from(StoredTensors::from(tensors));
-        let built = ImageKernels::new(&config, &mut weights);
-        built
-            .and_then(|_| weights.finish())
-            .unwrap_err()
-            .to_string()
+        let built = ImageKernels::new(&config, tensors.into());
+        built.unwrap_err().to_string()
     };
     let missing = message(|t| drop(t.tensors.remove("visual.blocks.2.mlp.fc1.weight")));
     assert!(

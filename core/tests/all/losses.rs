@@ -1,12 +1,12 @@
-//! Reference values of the losses on the toy batch (notation 9.2) and their gradients.
+//! Reference values of the losses on the toy batch (notation 9.2), and finite gradients.
 
 use burn::tensor::{DType, Device, Tensor, TensorData};
 use espalier_core::geometry::{AngleFormula, lorentz};
-use espalier_core::loss::{HycoclipPoints, HycoclipWeights, LossTerms, clip, hycoclip};
+use espalier_core::loss::{HycoclipWeights, LossTerms, clip, hycoclip};
 use espalier_core::math::normalize;
 use espalier_fixtures::{close, toy_features, values};
 
-const SCALE: f64 = 1.0 / 0.07;
+use super::methods::{SCALE, term, with_boxes};
 
 fn scalar<const D: usize>(v: f64, device: &Device, dtype: DType) -> Tensor<D> {
     Tensor::<1>::from_data(TensorData::new(vec![v], [1]), (device, dtype)).reshape([1; D])
@@ -15,22 +15,12 @@ fn scalar<const D: usize>(v: f64, device: &Device, dtype: DType) -> Tensor<D> {
 fn toy_hycoclip(curv: f64, form: AngleFormula, device: &Device, dtype: DType) -> LossTerms {
     let c = scalar::<2>(curv, device, dtype);
     let lift = |role| lorentz::exp_map0(toy_features(role, device, dtype), c.clone());
-    let points = HycoclipPoints {
-        image: lift(0),
-        text: lift(1),
-        box_image: lift(2),
-        box_text: lift(3),
-    };
     let weights = HycoclipWeights {
         form,
         ..HycoclipWeights::default()
     };
-    hycoclip(&points, c.clone(), scalar(SCALE, device, dtype), weights)
-}
-
-fn term(loss: &LossTerms, name: &str) -> f64 {
-    let (_, t) = loss.named.iter().find(|(n, _)| *n == name).unwrap();
-    values(t.clone())[0]
+    let scale = scalar(SCALE, device, dtype);
+    hycoclip(&with_boxes(lift), c.clone(), scale, weights)
 }
 
 const TABLE: [(f64, [f64; 7]); 2] = [
@@ -106,60 +96,6 @@ fn clip_on_the_toy_batch_has_the_reference_value() {
     close(&values(loss.total), &[7.421_203_480_009], 1e-9);
 }
 
-/// Gradients with respect to the tangent features and the curvature equal central differences in
-/// `f64`.
-#[test]
-fn gradients_agree_with_finite_differences() {
-    let device = Device::flex().autodiff();
-    let base: Vec<Tensor<2>> = (0..4)
-        .map(|role| toy_features(role, &device, DType::F64).require_grad())
-        .collect();
-    let curv = scalar::<2>(0.7_f64.ln(), &device, DType::F64).require_grad();
-    let loss = |f: &[Tensor<2>], curv: &Tensor<2>| {
-        let c = curv.clone().exp();
-        let lift = |i: usize| lorentz::exp_map0(f[i].clone(), c.clone());
-        let points = HycoclipPoints {
-            image: lift(0),
-            text: lift(1),
-            box_image: lift(2),
-            box_text: lift(3),
-        };
-        hycoclip(
-            &points,
-            c.clone(),
-            scalar(SCALE, &device, DType::F64),
-            HycoclipWeights::default(),
-        )
-        .total
-    };
-    let grads = loss(&base, &curv).backward();
-    let step = 1e-5;
-    for role in 0..4 {
-        let found = values(base[role].grad(&grads).unwrap());
-        for (at, found) in found.iter().enumerate() {
-            let shifted = |by: f64| {
-                let mut v: Vec<f64> = values(base[role].clone().inner());
-                v[at] += by;
-                let mut f = base.clone();
-                f[role] = Tensor::from_data(TensorData::new(v, [3, 4]), (&device, DType::F64));
-                values(loss(&f, &curv))[0]
-            };
-            let known = (shifted(step) - shifted(-step)) / (2.0 * step);
-            assert!(
-                (found - known).abs() <= 1e-5 * (1.0 + known.abs()),
-                "expected {known}, found {found}"
-            );
-        }
-    }
-    let found = values(curv.grad(&grads).unwrap())[0];
-    let at = |by: f64| values(loss(&base, &(curv.clone().inner() + by)))[0];
-    let known = (at(step) - at(-step)) / (2.0 * step);
-    assert!(
-        (found - known).abs() <= 1e-5 * (1.0 + known.abs()),
-        "expected {known}, found {found}"
-    );
-}
-
 /// A phrase that is the whole caption and a box that covers the image give identical embeddings.
 #[test]
 fn a_batch_of_identical_points_has_a_finite_loss_and_finite_gradients() {
@@ -168,26 +104,12 @@ fn a_batch_of_identical_points_has_a_finite_loss_and_finite_gradients() {
         let leaf = Tensor::<2>::full([3, 4], v, &device).require_grad();
         let c = Tensor::<2>::from_floats([[1.0]], &device);
         let x = lorentz::exp_map0(leaf.clone(), c.clone());
-        let points = HycoclipPoints {
-            image: x.clone(),
-            text: x.clone(),
-            box_image: x.clone(),
-            box_text: x,
-        };
-        let loss = hycoclip(
-            &points,
-            c,
-            Tensor::from_floats([14.0], &device),
-            HycoclipWeights::default(),
-        );
+        let points = with_boxes(|_| x.clone());
+        let scale = Tensor::<1>::from_floats([14.0], &device);
+        let loss = hycoclip(&points, c, scale, HycoclipWeights::default());
         assert!(values(loss.total.clone())[0].is_finite());
-        let grads = loss.total.backward();
-        assert!(
-            values(leaf.grad(&grads).unwrap())
-                .iter()
-                .all(|g| g.is_finite()),
-            "the gradient at {v} is not finite"
-        );
+        let gradient = values(leaf.grad(&loss.total.backward()).unwrap());
+        assert!(gradient.iter().all(|g| g.is_finite()), "{v}: {gradient:?}");
     }
 }
 

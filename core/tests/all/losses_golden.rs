@@ -6,17 +6,18 @@ use std::f64::consts::PI;
 use burn::tensor::{DType, Device, Tensor, TensorData};
 use espalier_core::geometry::{AngleFormula, DistanceReduction, lorentz, product};
 use espalier_core::loss::{
-    Chains, HycoclipPoints, HycoclipWeights, ImageApex, Lineages, LossTerms, MarginSide, PairTerm,
-    RadialWeights, RcmeWeights, Relations, RootMode, atmg, clip, hycoclip, meru, parts,
-    parts_euclidean, phyclip, radial, rcme,
+    Chains, HycoclipWeights, ImageApex, Lineages, LossTerms, MarginSide, PairTerm, RadialWeights,
+    RcmeWeights, Relations, RootMode, atmg, clip, hycoclip, meru, parts, parts_euclidean, phyclip,
+    radial, rcme,
 };
 use espalier_core::math::normalize;
 use espalier_fixtures::values;
 
+use super::methods::{SCALE, with_boxes};
+
 const B: usize = 32;
 const D: usize = 64;
 const K: usize = 8;
-const SCALE: f64 = 1.0 / 0.07;
 
 /// Returns the counterpart of `numbers` in the generator.
 fn numbers(seed: usize, count: usize) -> Vec<f64> {
@@ -67,19 +68,8 @@ impl Given {
             .collect();
         let c = self.tensor(spread, [K, 1, 1]) * self.c.clone().reshape([1, 1, 1]);
         let lift = |role| lorentz::exp_map0(product::split(self.part(role), K), c.clone());
-        let points = HycoclipPoints {
-            image: lift(0),
-            text: lift(1),
-            box_image: lift(2),
-            box_text: lift(3),
-        };
-        phyclip(
-            &points,
-            c.clone(),
-            self.scale(),
-            join,
-            HycoclipWeights::default(),
-        )
+        let (points, weights) = (with_boxes(lift), HycoclipWeights::default());
+        phyclip(&points, c.clone(), self.scale(), join, weights)
     }
 
     fn radial(&self, term: PairTerm) -> LossTerms {
@@ -90,21 +80,16 @@ impl Given {
             root: self.root(),
             frozen: Some(normalize(self.tensor(numbers(98, 2 * B * D), [2 * B, D]))),
         };
-        radial(
-            &chains,
-            RadialWeights {
-                term,
-                ..RadialWeights::default()
-            },
-        )
+        let weights = RadialWeights {
+            term,
+            ..RadialWeights::default()
+        };
+        radial(&chains, weights)
     }
 
     fn rcme(&self, root_mode: RootMode) -> LossTerms {
-        let ranks = |role, count| {
-            normalize(self.part(role))
-                .reshape([B / 8, 8, D])
-                .narrow(1, 0, count)
-        };
+        let lineages = |role| normalize(self.part(role)).reshape([B / 8, 8, D]);
+        let ranks = |role, count| lineages(role).narrow(1, 0, count);
         let lineages = Lineages {
             texts: ranks(0, 7),
             negatives: ranks(1, 6),
@@ -124,10 +109,8 @@ impl Given {
             let (i, j) = (at / B, at % B);
             f64::from(u8::from(i == j || (7 * i + 3 * j) % 11 == 0))
         });
-        let mask = self
-            .tensor(cells.collect(), [B, B])
-            .inner()
-            .greater_scalar(0.5);
+        let mask = self.tensor(cells.collect(), [B, B]).inner();
+        let mask = mask.greater_scalar(0.5);
         Relations {
             pairs: mask.clone().autodiff(),
             entails: mask.autodiff(),
@@ -136,49 +119,18 @@ impl Given {
 
     fn loss(&self, name: &str) -> LossTerms {
         let weights = HycoclipWeights::default();
+        let (a, b) = (self.part(0), self.part(1));
+        let (x, y) = (self.lift(0), self.lift(1));
+        let (c, scale) = (self.c(), self.scale());
         match name {
-            "clip" => clip(
-                normalize(self.part(0)),
-                normalize(self.part(1)),
-                self.scale(),
-            ),
-            "meru" => meru(
-                self.lift(0),
-                self.lift(1),
-                self.c(),
-                self.scale(),
-                0.2,
-                AngleFormula::Stable,
-            ),
-            "hycoclip" => {
-                let points = HycoclipPoints {
-                    image: self.lift(0),
-                    text: self.lift(1),
-                    box_image: self.lift(2),
-                    box_text: self.lift(3),
-                };
-                hycoclip(&points, self.c(), self.scale(), weights)
-            }
+            "clip" => clip(normalize(a), normalize(b), scale),
+            "meru" => meru(x, y, c, scale, 0.2, AngleFormula::Stable),
+            "hycoclip" => hycoclip(&with_boxes(|role| self.lift(role)), c, scale, weights),
             "phyclip_l1" => self.phyclip(DistanceReduction::L1),
             "phyclip_l2" => self.phyclip(DistanceReduction::L2),
-            "atmg" => atmg(
-                self.lift(0),
-                self.lift(1),
-                self.c(),
-                self.scale(),
-                ImageApex::Maximised,
-                0.3,
-            ),
-            "parts" => parts(
-                self.lift(0),
-                self.lift(1),
-                self.c(),
-                self.scale(),
-                &self.relations(),
-            ),
-            "parts_euclidean" => {
-                parts_euclidean(self.part(0), self.part(1), self.scale(), &self.relations())
-            }
+            "atmg" => atmg(x, y, c, scale, ImageApex::Maximised, 0.3),
+            "parts" => parts(x, y, c, scale, &self.relations()),
+            "parts_euclidean" => parts_euclidean(a, b, scale, &self.relations()),
             "re" => self.radial(PairTerm::Angle),
             "ec" => self.radial(PairTerm::Cone {
                 margin: PI / 8.0,
@@ -194,11 +146,8 @@ impl Given {
 #[test]
 fn values_and_gradients_agree_with_another_implementation() {
     let golden = include_str!("../../../tests/golden/losses.tsv");
-    let rows: Vec<&str> = golden
-        .lines()
-        .filter(|l| !l.starts_with('#'))
-        .skip(1)
-        .collect();
+    let rows = golden.lines().filter(|l| !l.starts_with('#')).skip(1);
+    let rows: Vec<&str> = rows.collect();
     assert_eq!(rows.len(), 24);
     for (seed, row) in rows.iter().enumerate() {
         let fields: Vec<&str> = row.split('\t').collect();
@@ -244,11 +193,8 @@ fn values_and_gradients_agree_with_another_implementation() {
             let by_c = values(given.c.grad(&grads).unwrap())[0];
             // The published angle of PHyCLIP adds 1e-6 to its denominator, the stable form does not:
             // 5e-5 in this derivative where points lie close together.
-            let least = if name.starts_with("phyclip") {
-                1.0
-            } else {
-                0.1
-            };
+            let is_product = name.starts_with("phyclip");
+            let least = if is_product { 1.0 } else { 0.1 };
             near("curvature", by_c, known[6], known[6].abs().max(least));
         }
     }

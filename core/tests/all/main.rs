@@ -14,7 +14,6 @@ mod images;
 mod kernels;
 mod losses;
 mod losses_golden;
-mod manifest;
 mod methods;
 mod preprocess;
 mod questions;

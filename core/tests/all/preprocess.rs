@@ -2,9 +2,8 @@
 //!
 //! `golden/gen_preprocess.py` writes the values and says where the tolerances come from.
 
-use espalier_core::input::image::{
-    CropOffset, Preprocess, Resampling, ResizeMode, RgbImage, decode,
-};
+use espalier_core::input::image::{Preprocess, ResizeMode, RgbImage, decode};
+use serde_json::json;
 
 const GOLDEN: &str = include_str!("../../../tests/golden/preprocess.tsv");
 
@@ -24,38 +23,11 @@ fn source(width: u32, height: u32) -> RgbImage {
     })
 }
 
-fn bytes(hex: &str) -> Vec<u8> {
+/// Reads hexadecimal digits, two of each byte.
+pub(super) fn bytes(hex: &str) -> Vec<u8> {
     let pairs = hex.as_bytes().chunks(2);
-    pairs
-        .map(|p| u8::from_str_radix(std::str::from_utf8(p).unwrap(), 16).unwrap())
-        .collect()
-}
-
-fn mode(name: &str) -> ResizeMode {
-    match name {
-        "squeeze" => ResizeMode::Squeeze,
-        "centre_crop" => ResizeMode::CentreCrop,
-        "inner_crop" => ResizeMode::InnerCrop,
-        "white_pad" => ResizeMode::WhitePad,
-        other => panic!("unknown mode {other}"),
-    }
-}
-
-fn resampling(name: &str) -> Resampling {
-    match name {
-        "bicubic" => Resampling::Bicubic,
-        "pillow_bicubic" => Resampling::PillowBicubic,
-        "pillow_bilinear" => Resampling::PillowBilinear,
-        other => panic!("unknown resampling {other}"),
-    }
-}
-
-fn crop_offset(name: &str) -> CropOffset {
-    match name {
-        "half_to_even" => CropOffset::HalfToEven,
-        "down" => CropOffset::Down,
-        other => panic!("unknown offset {other}"),
-    }
+    let byte = |pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap();
+    pairs.map(byte).collect()
 }
 
 #[test]
@@ -65,11 +37,13 @@ fn prepared_images_are_those_of_the_reference() {
         let fields: Vec<&str> = line.split('\t').collect();
         let number = |i: usize| fields[i].parse::<u32>().unwrap();
         let (width, height, size, tolerance) = (number(3), number(4), number(5), number(6));
-        let preprocess = Preprocess {
-            resampling: resampling(fields[1]),
-            crop_offset: crop_offset(fields[2]),
-            ..Preprocess::new(size, mode(fields[0]))
-        };
+        let preprocess = json!({
+            "size": size,
+            "resize": fields[0],
+            "resampling": fields[1],
+            "crop_offset": fields[2],
+        });
+        let preprocess: Preprocess = serde_json::from_value(preprocess).unwrap();
         let found = preprocess.apply(&source(width, height)).unwrap();
         let expected = bytes(fields[7]);
         assert_eq!(found.as_raw().len(), expected.len());
@@ -105,15 +79,10 @@ fn a_crop_without_resizing_is_exact() {
     // Offsets of 1.5 and 2.5 round to the even neighbour: 2 and 2.
     for (width, left) in [(35, 2), (37, 2), (34, 1), (36, 2)] {
         let img = source(width, 32);
-        let cropped = Preprocess::new(32, ResizeMode::CentreCrop)
-            .apply(&img)
-            .unwrap();
-        for (x, y, pixel) in cropped.enumerate_pixels() {
-            assert_eq!(
-                pixel,
-                img.get_pixel(x + left, y),
-                "{width} wide, at {x}, {y}"
-            );
+        let preprocess = Preprocess::new(32, ResizeMode::CentreCrop);
+        for (x, y, pixel) in preprocess.apply(&img).unwrap().enumerate_pixels() {
+            let expected = img.get_pixel(x + left, y);
+            assert_eq!(pixel, expected, "{width} wide, at {x}, {y}");
         }
     }
 }

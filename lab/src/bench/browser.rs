@@ -14,12 +14,11 @@ use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use xtask::process::command;
-use xtask::setup::{self, wasm_target::Choice};
+use xtask::setup::{self, npm::NpmPackage};
 use xtask::{paths, web_build};
 
 use super::inference::DEFAULT;
 use super::measure::Options;
-use super::ort_web;
 use super::programs::{LARGEST_DIFFERENCE, Programs};
 use super::rounds::{Comparison, table};
 use super::site::Site;
@@ -28,6 +27,17 @@ const PAGE: &str = "benches/peers/browser";
 
 /// The photo whose stages are shown, one of the samples of the page.
 const PHOTO: &str = "samples/cat.jpg";
+
+/// The peer of the page's engine: its WebAssembly backend, JavaScript and the one program that it starts.
+const ORT_WEB: NpmPackage = NpmPackage {
+    name: "onnxruntime-web",
+    version: "1.30.0",
+    integrity: Some(
+        "sha512-q0y+JrrtukXSzsBWEMccVfqX25LRmosXHF+CaRJmg8pZClzcV7svNc4rKY3jL02Vb7QmRMDs1SigqR4CXAfKYQ==",
+    ),
+    folder: "package/dist",
+    files: &["ort.wasm.bundle.min.mjs", "ort-wasm-simd-threaded.wasm"],
+};
 
 /// The evaluation crop of EfficientNet leaves out this many pixels of the side that it resizes to.
 const CROPPED: u64 = 32;
@@ -58,9 +68,9 @@ pub(super) fn run(
     programs: &mut Programs,
     options: &Options,
 ) -> Result<(String, String)> {
-    let tools = setup::wasm(root, Choice::Best)?;
+    let tools = setup::wasm(root)?;
     let browser = setup::browser::ensure()?;
-    let ort = ort_web::ensure()?;
+    let ort = ORT_WEB.ensure()?;
     web_build::build(root, &tools, true)?;
     let folder = prepare(root, programs, options)?;
     let site = Site::start(
@@ -78,7 +88,7 @@ pub(super) fn run(
     let versions = format!(
         "{}, ONNX Runtime Web {}, {}",
         programs.ours.engine,
-        ort_web::VERSION,
+        ORT_WEB.version,
         result["browser"].as_str().unwrap_or("Chromium"),
     );
     let tables = format!(

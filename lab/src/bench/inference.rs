@@ -7,6 +7,7 @@ use super::measure::Options;
 use super::parts;
 use super::programs::{Model, Programs};
 use super::rounds::{Comparison, table};
+use super::training::VIT;
 
 /// The shipped encoder, at its own resolution.
 pub(super) const DEFAULT: Model = Model {
@@ -22,11 +23,7 @@ const MODELS: [Model; 3] = [
         name: "clip_vit_b32",
         side: None,
     },
-    Model {
-        title: "`vit_t8_64`",
-        name: "vit_t8_64",
-        side: None,
-    },
+    VIT.model,
 ];
 
 const BATCHES: [usize; 2] = [1, 8];

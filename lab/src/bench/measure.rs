@@ -1,12 +1,8 @@
-//! Shared parts of the benchmarks: options, program output, medians.
+//! Shared parts of the benchmarks: options, medians.
 
 use std::path::PathBuf;
-use std::process::Command;
 
-use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
-use serde_json::Value;
-use xtask::process::capture;
 
 /// Document that holds the tables.
 pub(super) const DOCUMENT: &str = "docs/bench.md";
@@ -59,13 +55,6 @@ pub struct Options {
     /// Write the tables into docs/bench.md
     #[arg(long)]
     pub(super) write: bool,
-}
-
-/// Returns the JSON object in the last line of what a program prints.
-pub(super) fn json_output(program: &mut Command) -> Result<Value> {
-    let output = capture(program)?;
-    let line = output.lines().last().unwrap_or_default();
-    serde_json::from_str(line).with_context(|| format!("expected a JSON object, found `{line}`"))
 }
 
 /// Returns the median; the mean of the two middle values for an even count, NaN for an empty list.

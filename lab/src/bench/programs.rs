@@ -24,18 +24,18 @@ const WAIT_POLICIES: [Option<&str>; 2] = [None, Some("passive")];
 
 /// A model that is measured.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Model {
+pub(crate) struct Model {
     /// Name in the tables.
-    pub(super) title: &'static str,
+    pub(crate) title: &'static str,
     /// Name of a preset, or of a bundle below `static/models`.
-    pub(super) name: &'static str,
+    pub(crate) name: &'static str,
     /// Side of the images, where it is not the model's own.
-    pub(super) side: Option<usize>,
+    pub(crate) side: Option<usize>,
 }
 
 impl Model {
     /// Returns a request about this model for our program.
-    pub(super) fn request(&self, mut request: Value) -> Value {
+    pub(crate) fn request(&self, mut request: Value) -> Value {
         request["model"] = json!(self.name);
         request["side"] = json!(self.side);
         request

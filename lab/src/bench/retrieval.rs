@@ -8,9 +8,10 @@ use serde_json::Value;
 use xtask::document;
 use xtask::golden::python_for;
 use xtask::paths;
-use xtask::process::{command, run as execute};
+use xtask::process::{capture, command, run as execute};
 
-use super::measure::{DOCUMENT, Options, json_output, median};
+use super::measure::{DOCUMENT, Options, median};
+use super::rounds::ratios;
 
 const PEER: &str = "benches/peers/numpy_retrieval.py";
 
@@ -42,7 +43,10 @@ pub(super) fn run(root: &Path, options: &Options) -> Result<String> {
     for (flag, size) in sizes {
         python.arg(flag).arg(size.to_string());
     }
-    let results = json_output(&mut python)?;
+    let output = capture(&mut python)?;
+    let last = output.lines().last().unwrap_or_default();
+    let results: Value = serde_json::from_str(last)
+        .with_context(|| format!("expected a JSON object, found `{last}`"))?;
     let table = table(&results).context("the peers printed no results")?;
     let flags: Vec<String> = sizes.iter().map(|(f, n)| format!("{f} {n}")).collect();
     Ok(format!(
@@ -84,25 +88,20 @@ fn table(results: &Value) -> Option<String> {
             continue;
         }
         let theirs = each(results, key, "seconds");
-        let ratios: Vec<f64> = theirs.iter().zip(&seconds).map(|(b, a)| b / a).collect();
-        let per_round: Vec<String> = ratios.iter().map(|r| format!("{r:.2}")).collect();
         let peak = each(results, key, "peak_mib");
-        let memory_ratios: Vec<f64> = peak.iter().zip(&memory).map(|(b, a)| b / a).collect();
+        let (ratio, rounds) = ratios(&theirs, &seconds);
+        let (memory_ratio, _) = ratios(&peak, &memory);
         let _ = writeln!(
             table,
-            "| {name} | {:.2} | **{:.2}** ({}) | {:.0} | **{:.2}** |",
+            "| {name} | {:.2} | **{ratio:.2}** ({rounds}) | {:.0} | **{memory_ratio:.2}** |",
             median(&theirs),
-            median(&ratios),
-            per_round.join(", "),
             median(&peak),
-            median(&memory_ratios),
         );
     }
     Some(table)
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use serde_json::json;

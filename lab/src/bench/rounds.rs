@@ -81,16 +81,13 @@ pub(crate) fn table(comparisons: &[Comparison]) -> String {
             continue;
         };
         for peer in peers {
-            let ratios = ratios(&peer.seconds, &ours.seconds);
-            let rounds: Vec<String> = ratios.iter().map(|r| format!("{r:.2}")).collect();
+            let (ratio, rounds) = ratios(&peer.seconds, &ours.seconds);
             let _ = writeln!(
                 table,
-                "| {work} | {} | {}: {} | **{:.2}** ({}) | {:.2} |",
+                "| {work} | {} | {}: {} | **{ratio:.2}** ({rounds}) | {:.2} |",
                 milliseconds(&ours.seconds),
                 peer.name,
                 milliseconds(&peer.seconds),
-                median(&ratios),
-                rounds.join(", "),
                 peer.best / ours.best,
             );
         }
@@ -98,11 +95,11 @@ pub(crate) fn table(comparisons: &[Comparison]) -> String {
     table
 }
 
-fn ratios(peer: &[f64], ours: &[f64]) -> Vec<f64> {
-    peer.iter()
-        .zip(ours)
-        .map(|(peer, ours)| peer / ours)
-        .collect()
+/// Returns the median of the ratios of a peer to ours, and the ratio of each round in words.
+pub(super) fn ratios(peer: &[f64], ours: &[f64]) -> (f64, String) {
+    let ratios: Vec<f64> = peer.iter().zip(ours).map(|(b, a)| b / a).collect();
+    let rounds: Vec<String> = ratios.iter().map(|r| format!("{r:.2}")).collect();
+    (median(&ratios), rounds.join(", "))
 }
 
 fn milliseconds(seconds: &[f64]) -> String {
@@ -110,7 +107,6 @@ fn milliseconds(seconds: &[f64]) -> String {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use serde_json::json;

@@ -1,35 +1,25 @@
 //! A site on the loopback address that serves folders and takes one result.
 
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use axum::Router;
 use axum::routing::post;
-use tokio::runtime::Runtime;
 use tower_http::services::ServeDir;
+use xtask::serve::Server;
 
 /// A running site; it stops when dropped.
 pub(super) struct Site {
-    addr: SocketAddr,
+    server: Server,
     results: Receiver<String>,
-    _runtime: Runtime,
 }
 
 impl Site {
     /// Serves a folder, whose page sends its result to `/result`, and other folders at addresses
     /// like `/app`.
     pub(super) fn start(folder: &Path, others: &[(&str, &Path)]) -> Result<Self> {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-        listener.set_nonblocking(true)?;
-        let addr = listener.local_addr()?;
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(1)
-            .enable_all()
-            .build()
-            .context("cannot start the site's thread")?;
         let (sender, results) = channel();
         let take = move |body: String| async move {
             // The receiver lives as long as the site.
@@ -41,24 +31,13 @@ impl Site {
         for (address, other) in others {
             app = app.nest_service(address, ServeDir::new(other));
         }
-        let listener = {
-            let _inside = runtime.enter();
-            tokio::net::TcpListener::from_std(listener)?
-        };
-        runtime.spawn(async move {
-            // Returns only when the runtime ends.
-            axum::serve(listener, app).await.ok();
-        });
-        Ok(Self {
-            addr,
-            results,
-            _runtime: runtime,
-        })
+        let server = Server::of(app, 0)?;
+        Ok(Self { server, results })
     }
 
     /// Returns the address of the page, with a trailing slash.
     pub(super) fn url(&self) -> String {
-        format!("http://{}/", self.addr)
+        self.server.url()
     }
 
     /// Waits for the result; `is_alive` tells whether the page can still send one.
@@ -85,7 +64,6 @@ impl Site {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use std::io::{Read, Write};
     use std::net::TcpStream;
@@ -93,7 +71,7 @@ mod tests {
     use super::*;
 
     fn exchange(site: &Site, request: &str) -> String {
-        let mut socket = TcpStream::connect(site.addr).unwrap();
+        let mut socket = TcpStream::connect(site.server.addr()).unwrap();
         write!(socket, "{request}").unwrap();
         let mut answer = String::new();
         socket.read_to_string(&mut answer).unwrap();

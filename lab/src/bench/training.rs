@@ -13,52 +13,73 @@ const PYTORCH: (&str, &str) = ("PyTorch", "torch");
 const CHANNELS_LAST: (&str, &str) = ("PyTorch, channels last", "torch_channels_last");
 
 /// A model in training.
-struct Trained {
-    model: Model,
+pub(crate) struct Trained {
+    pub(crate) model: Model,
     /// Samples of a step, each an image, a crop and two texts.
-    samples: usize,
-    peers: &'static [(&'static str, &'static str)],
+    pub(crate) samples: usize,
 }
 
-const TRAINED: [Trained; 3] = [
-    Trained {
-        model: Model {
-            title: "`vit_t8_64`",
-            name: "vit_t8_64",
-            side: None,
-        },
-        samples: 64,
-        peers: &[PYTORCH],
+/// A vision transformer.
+pub(crate) const VIT: Trained = Trained {
+    model: Model {
+        title: "`vit_t8_64`",
+        name: "vit_t8_64",
+        side: None,
     },
-    Trained {
-        model: Model {
-            title: "convolutions of the tiny model",
-            name: "tiny",
-            side: None,
-        },
-        samples: 64,
-        peers: &[PYTORCH, CHANNELS_LAST],
+    samples: 64,
+};
+
+/// Convolutions.
+const TINY: Trained = Trained {
+    model: Model {
+        title: "convolutions of the tiny model",
+        name: "tiny",
+        side: None,
     },
-    Trained {
-        model: Model {
-            title: "EfficientNet-Lite0 at 160 px",
-            name: "efficientnet_lite0",
-            side: Some(160),
-        },
-        samples: 16,
-        peers: &[PYTORCH, CHANNELS_LAST],
+    samples: 64,
+};
+
+/// The architecture of the shipped model, with smaller images.
+pub(crate) const LITE0: Trained = Trained {
+    model: Model {
+        title: "EfficientNet-Lite0 at 160 px",
+        name: "efficientnet_lite0",
+        side: Some(160),
     },
-];
+    samples: 16,
+};
+
+impl Trained {
+    /// Returns what is measured, in words.
+    pub(crate) fn title(&self) -> String {
+        format!("step of {} images, {}", 2 * self.samples, self.model.title)
+    }
+}
+
+/// Checks that a program trains as many parameters as `known`, which the first answer sets.
+pub(crate) fn check_parameters(known: &mut Option<Value>, found: &Value) -> Result<()> {
+    let found = &found["parameters"];
+    let known = known.get_or_insert_with(|| found.clone());
+    if *known != *found {
+        bail!("not the same model: expected {known} learned parameters, found {found}");
+    }
+    Ok(())
+}
 
 /// Measures; returns the tables.
 pub(super) fn run(programs: &mut Programs, options: &Options) -> Result<String> {
     let mut comparisons = Vec::new();
-    for trained in &TRAINED {
+    let all: [(Trained, &[(&'static str, &str)]); 3] = [
+        (VIT, &[PYTORCH]),
+        (TINY, &[PYTORCH, CHANNELS_LAST]),
+        (LITE0, &[PYTORCH, CHANNELS_LAST]),
+    ];
+    for (trained, peers) in &all {
         let folder = programs.share(&trained.model, &["torch"], &[1])?;
-        comparisons.push(compare(programs, trained, &folder, options)?);
+        comparisons.push(compare(programs, (trained, *peers), &folder, options)?);
     }
-    let sections = TRAINED[0].model.request(json!({
-        "do": "sections", "batch": TRAINED[0].samples, "seconds": options.seconds,
+    let sections = VIT.model.request(json!({
+        "do": "sections", "batch": VIT.samples, "seconds": options.seconds,
     }));
     let sections = programs.ours.ask(&sections)?;
     Ok(format!(
@@ -70,23 +91,18 @@ pub(super) fn run(programs: &mut Programs, options: &Options) -> Result<String> 
 
 fn compare(
     programs: &mut Programs,
-    trained: &Trained,
+    (trained, peers): (&Trained, &[(&'static str, &str)]),
     folder: &Value,
     options: &Options,
 ) -> Result<Comparison> {
-    let Trained {
-        model,
-        samples,
-        peers,
-    } = trained;
+    let Trained { model, samples } = trained;
     let work = json!({ "do": "train", "batch": samples, "seconds": options.seconds });
     let names: Vec<&str> = [ESPALIER]
         .into_iter()
         .chain(peers.iter().map(|(name, _)| *name))
         .collect();
-    let title = format!("step of {} images, {}", 2 * samples, model.title);
     let mut learned = None;
-    Comparison::measure(title, &names, options.rounds, |name| {
+    Comparison::measure(trained.title(), &names, options.rounds, |name| {
         let found = match peers.iter().find(|(peer, _)| *peer == name) {
             Some((_, engine)) => {
                 let mut request = work.clone();
@@ -97,11 +113,7 @@ fn compare(
             }
             None => programs.ours.ask(&model.request(work.clone()))?,
         };
-        let parameters = found["parameters"].clone();
-        let known = learned.get_or_insert_with(|| parameters.clone());
-        if *known != parameters {
-            bail!("not the same model: expected {known} learned parameters, found {parameters}");
-        }
+        check_parameters(&mut learned, &found)?;
         Ok(found)
     })
 }

@@ -80,7 +80,6 @@ fn row([name, executions, per_second, corpus, memory, crashes]: [&dyn Display; 6
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -2,53 +2,79 @@
 
 use std::fmt::Write as _;
 
+use anyhow::{Result, bail};
+use clap::Args;
+
 use super::model::Model;
 
-/// Measured parts of a machine.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Machine {
-    /// Operations a second of a process.
-    pub(super) flops: f64,
-    /// Bytes a second that a process receives.
-    pub(super) bandwidth: f64,
-    /// Records a second that a core prepares.
-    pub(super) records_per_core: f64,
+/// Numbers of processes in the tables.
+const PROCESSES: [u32; 7] = [1, 2, 4, 8, 16, 32, 64];
+
+/// The run, and the measured parts. Those without a default have to be measured on the machine.
+#[derive(Args, Clone, Debug)]
+pub struct Options {
+    /// Samples of a step, of all processes together
+    #[arg(long, default_value_t = 768)]
+    batch_size: u32,
+    /// Records of an epoch; GRIT has 20.5 million
+    #[arg(long, default_value_t = 20_500_000)]
+    records: u64,
+    /// TFLOP/s that a process reaches in training, as measured: operations of a sample (printed)
+    /// times samples a second
+    #[arg(long)]
+    tflops: f64,
+    /// GB/s that a process receives in an exchange, as measured
+    #[arg(long)]
+    bandwidth: f64,
+    /// Records a second that a core reads, decodes, crops and tokenises (`trainer data bench`)
+    #[arg(long)]
+    records_per_core: f64,
+    /// Bytes of a record in the shards (`trainer data bench`)
+    #[arg(long)]
+    record_bytes: f64,
 }
 
-/// A run.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Run {
-    /// Samples of a step.
-    pub(super) batch: u32,
-    /// Records of an epoch.
-    pub(super) records: u64,
-    /// Bytes of a record.
-    pub(super) record_bytes: f64,
+impl Options {
+    pub(super) fn check(&self) -> Result<()> {
+        let positive = [
+            ("--batch-size", f64::from(self.batch_size)),
+            ("--records", self.records as f64),
+            ("--tflops", self.tflops),
+            ("--bandwidth", self.bandwidth),
+            ("--records-per-core", self.records_per_core),
+            ("--record-bytes", self.record_bytes),
+        ];
+        for (flag, value) in positive {
+            if !(value.is_finite() && value > 0.0) {
+                bail!("{flag}: expected a number above 0, found {value}");
+            }
+        }
+        Ok(())
+    }
 }
 
 impl Model {
     /// Returns the bytes that one of `processes` receives in a step: the features of the others' rows,
     /// `4 * 4 B D (W - 1) / W`, and gradients, `8 P (W - 1) / W`.
-    fn exchange_bytes(&self, run: &Run, processes: u32) -> f64 {
+    fn exchange_bytes(&self, run: &Options, processes: u32) -> f64 {
         let share = f64::from(processes - 1) / f64::from(processes);
-        let features = 4.0 * 4.0 * f64::from(run.batch) * self.width;
+        let features = 4.0 * 4.0 * f64::from(run.batch_size) * self.width;
         (features + 8.0 * self.parameters()) * share
     }
 
-    fn compute_seconds(&self, run: &Run, machine: &Machine, processes: u32) -> f64 {
-        let samples = f64::from(run.batch) / f64::from(processes);
-        samples * self.sample_operations() / machine.flops
+    fn compute_seconds(&self, run: &Options, processes: u32) -> f64 {
+        let samples = f64::from(run.batch_size) / f64::from(processes);
+        samples * self.sample_operations() / (run.tflops * 1e12)
     }
 
-    fn exchange_seconds(&self, run: &Run, machine: &Machine, processes: u32) -> f64 {
-        self.exchange_bytes(run, processes) / machine.bandwidth
+    fn exchange_seconds(&self, run: &Options, processes: u32) -> f64 {
+        self.exchange_bytes(run, processes) / (run.bandwidth * 1e9)
     }
 
     /// Returns the time of a step: the encoders and then the exchange, which do not overlap. Reading
     /// does, where there are cores enough.
-    pub(super) fn step_seconds(&self, run: &Run, machine: &Machine, processes: u32) -> f64 {
-        self.compute_seconds(run, machine, processes)
-            + self.exchange_seconds(run, machine, processes)
+    fn step_seconds(&self, run: &Options, processes: u32) -> f64 {
+        self.compute_seconds(run, processes) + self.exchange_seconds(run, processes)
     }
 
     /// Returns the bytes of weights, gradients and the two moments of AdamW in 32 bits.
@@ -58,7 +84,7 @@ impl Model {
 }
 
 /// Returns the table of a model.
-pub(super) fn table(model: &Model, run: &Run, machine: &Machine, processes: &[u32]) -> String {
+pub(super) fn table(model: &Model, run: &Options) -> String {
     let mut out = String::new();
     let _ = writeln!(
         out,
@@ -68,25 +94,25 @@ pub(super) fn table(model: &Model, run: &Run, machine: &Machine, processes: &[u3
         model.parameters() / 1e6,
         model.sample_operations() / 1e9,
         model.state_bytes() / f64::from(1 << 30),
-        run.batch,
+        run.batch_size,
         run.records as f64 * run.record_bytes / 1e9
     );
     out.push_str(
         "| processes | encoders, s | exchange, s | step, s | MB received a step | cores for data | \
          hours an epoch | of a process |\n|--:|--:|--:|--:|--:|--:|--:|--:|\n",
     );
-    let alone = model.step_seconds(run, machine, 1);
-    for &w in processes {
-        let step = model.step_seconds(run, machine, w);
-        let records = f64::from(run.batch) / f64::from(w) / step;
-        let hours = run.records as f64 / f64::from(run.batch) * step / 3600.0;
+    let alone = model.step_seconds(run, 1);
+    for w in PROCESSES {
+        let step = model.step_seconds(run, w);
+        let records = f64::from(run.batch_size) / f64::from(w) / step;
+        let hours = run.records as f64 / f64::from(run.batch_size) * step / 3600.0;
         let _ = writeln!(
             out,
             "| {w} | {:.3} | {:.3} | {step:.3} | {:.0} | {:.1} | {hours:.1} | {:.2} |",
-            model.compute_seconds(run, machine, w),
-            model.exchange_seconds(run, machine, w),
+            model.compute_seconds(run, w),
+            model.exchange_seconds(run, w),
             model.exchange_bytes(run, w) / 1e6,
-            records / machine.records_per_core,
+            records / run.records_per_core,
             alone / step / f64::from(w),
         );
     }
@@ -98,14 +124,12 @@ pub(super) fn table(model: &Model, run: &Run, machine: &Machine, processes: &[u3
 mod tests {
     use super::*;
 
-    const MACHINE: Machine = Machine {
-        flops: 1e14,
-        bandwidth: 1e9,
-        records_per_core: 100.0,
-    };
-    const RUN: Run = Run {
-        batch: 768,
+    const RUN: Options = Options {
+        batch_size: 768,
         records: 20_500_000,
+        tflops: 100.0,
+        bandwidth: 1.0,
+        records_per_core: 100.0,
         record_bytes: 5e4,
     };
 
@@ -124,7 +148,7 @@ mod tests {
 
     #[test]
     fn a_row_for_each_number_of_processes() {
-        let text = table(&Model::ALL[0], &RUN, &MACHINE, &[1, 4]);
+        let text = table(&Model::ALL[0], &RUN);
         let row = |w: &str| {
             text.lines()
                 .find(|line| line.starts_with(w))

@@ -76,11 +76,16 @@ fn grid<'a>(
 /// Returns one row per metric, one column per method: mean ± standard deviation.
 pub(super) fn values(results: &Results, methods: &[String]) -> String {
     grid(results, methods.iter(), |values, method| {
-        Some(match mean_and_spread(values.get(method)?) {
-            (mean, Some(spread)) => format!("{mean:.4} ± {spread:.4}"),
-            (mean, None) => format!("{mean:.4}"),
-        })
+        Some(shown(values.get(method)?, 4))
     })
+}
+
+/// Returns the mean ± standard deviation with so many digits.
+fn shown(values: &[f64], digits: usize) -> String {
+    match mean_and_spread(values) {
+        (mean, Some(spread)) => format!("{mean:.digits$} ± {spread:.digits$}"),
+        (mean, None) => format!("{mean:.digits$}"),
+    }
 }
 
 /// Returns one row per method, with the mean ± standard deviation of some metrics, each under its head.
@@ -96,11 +101,7 @@ pub(super) fn short(results: &Results, methods: &[String], metrics: &[(String, S
         for (metric, _) in metrics {
             let mut found = results.iter().filter(|((_, name), _)| name == metric);
             let values = found.find_map(|(_, values)| values.get(method));
-            let text = match values.map(|values| mean_and_spread(values)) {
-                Some((mean, Some(spread))) => format!("{mean:.3} ± {spread:.3}"),
-                Some((mean, None)) => format!("{mean:.3}"),
-                None => "–".to_owned(),
-            };
+            let text = values.map_or_else(|| "–".to_owned(), |values| shown(values, 3));
             let _ = write!(table, " {text} |");
         }
         table.push('\n');
@@ -133,7 +134,6 @@ pub(super) fn differences(results: &Results, methods: &[String]) -> String {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -2,33 +2,26 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io;
 use std::path::Path;
+
+use anyhow::Result;
+use xtask::files;
 
 use super::task::Task;
 
 /// Files of a folder and of those below it: paths from the folder, with `/`, and contents.
 pub(super) type Files = BTreeMap<String, Vec<u8>>;
 
-/// Reads all files below a folder; none if there is no such folder.
+/// Reads all files below a folder.
 ///
 /// # Errors
 /// If one cannot be read.
-pub(super) fn read(folder: &Path) -> io::Result<Files> {
-    let mut files = Files::new();
-    let mut pending = vec![folder.to_owned()];
-    while let Some(path) = pending.pop() {
-        if path.is_dir() {
-            for entry in fs::read_dir(&path)? {
-                pending.push(entry?.path());
-            }
-        } else if path.exists() {
-            let name = path.strip_prefix(folder).unwrap_or(&path);
-            let name = name.to_string_lossy().into_owned();
-            files.insert(name, fs::read(&path)?);
-        }
+pub(super) fn read(folder: &Path) -> Result<Files> {
+    let mut contents = Files::new();
+    for path in files::below(folder)? {
+        contents.insert(files::name_from(folder, &path), fs::read(&path)?);
     }
-    Ok(files)
+    Ok(contents)
 }
 
 /// Returns whether a path is a temporary file, or lies in a temporary folder.

@@ -20,24 +20,3 @@ pub enum Fault {
     /// Less memory than the command needs
     Memory,
 }
-
-impl Fault {
-    /// All of them.
-    pub const ALL: [Self; 7] = [
-        Self::Kill,
-        Self::Term,
-        Self::TermTwice,
-        Self::FullDisk,
-        Self::NoPermission,
-        Self::Cut,
-        Self::Memory,
-    ];
-
-    /// Returns the name on the command line.
-    #[must_use]
-    pub fn name(self) -> String {
-        self.to_possible_value()
-            .map(|value| value.get_name().to_owned())
-            .unwrap_or_default()
-    }
-}

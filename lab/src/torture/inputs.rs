@@ -3,11 +3,11 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use xtask::files::copy_folder;
 
-use super::process::{Intervention, Limits, copy, run, set_mode};
+use super::process::{Conditions, run, set_mode};
 
 /// Records of the data that is prepared.
 const RECORDS: usize = 24;
@@ -41,7 +41,7 @@ impl Inputs {
         inputs.photos(root)?;
         inputs.shards(root)?;
         inputs.page()?;
-        copy(
+        copy_folder(
             &root.join("tests/golden/checkpoints/hf"),
             &inputs.folder.join("published"),
         )?;
@@ -140,14 +140,8 @@ impl Inputs {
     }
 
     fn done(&self, arguments: &[String]) -> Result<()> {
-        let moment = (Duration::from_secs(600), Intervention::None);
-        let ended = run(
-            &self.trainer,
-            arguments,
-            (&self.folder, false),
-            Limits::default(),
-            moment,
-        )?;
+        let conditions = Conditions::default();
+        let ended = run(&self.trainer, arguments, &self.folder, conditions)?;
         if ended.code() != 0 {
             bail!("trainer {}: {}", arguments.join(" "), ended.stderr);
         }

@@ -3,6 +3,7 @@
 //! command, run again, must write the same bytes as a run without a fault and leave no temporary file. The faults are
 //! signals and limits of Unix.
 
+mod chance;
 mod check;
 mod fault;
 mod inputs;
@@ -16,11 +17,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use xtask::process::{command, run as execute};
 use xtask::{paths, setup};
 
-use crate::chance::Chance;
+use chance::Chance;
 pub use fault::Fault;
 use inputs::Inputs;
 use round::Campaign;
@@ -54,26 +55,19 @@ pub struct Options {
 /// error; the exit code tells of it.
 pub fn run(root: &Path, options: &Options) -> Result<ExitCode> {
     if options.ranks {
-        return run_ranks(root, options);
+        setup::mpi::ensure()?;
     }
     let trainer = build(root)?;
-    let summary = campaign(root, &trainer, options, |line| eprintln!("{line}"))?;
-    print!("{summary}");
-    Ok(if summary.violations.is_empty() {
-        ExitCode::SUCCESS
+    let violations = if options.ranks {
+        let kills = ranks::campaign(&trainer, options.rounds, options.seed)?;
+        print!("{kills}");
+        kills.violations
     } else {
-        ExitCode::FAILURE
-    })
-}
-
-fn run_ranks(root: &Path, options: &Options) -> Result<ExitCode> {
-    setup::mpi::ensure()?;
-    let trainer = build(root)?;
-    let kills = ranks::campaign(&trainer, options.rounds, options.seed, |line| {
-        eprintln!("{line}");
-    })?;
-    print!("{kills}");
-    Ok(if kills.violations.is_empty() {
+        let summary = campaign(root, &trainer, options)?;
+        print!("{summary}");
+        summary.violations
+    };
+    Ok(if violations.is_empty() {
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE
@@ -97,40 +91,32 @@ pub fn build(root: &Path) -> Result<PathBuf> {
     Ok(paths::quick(root).join("trainer"))
 }
 
-/// Runs a campaign with a built `trainer`; `log` gets a line for each round.
+/// Runs a campaign with a built `trainer`, with a line on standard error for each round.
 ///
 /// # Errors
 /// If a task does not work without a fault, or this machine cannot cause a fault.
-pub fn campaign(
-    root: &Path,
-    trainer: &Path,
-    options: &Options,
-    log: impl Fn(&str),
-) -> Result<Summary> {
-    let all = |given: &[Task]| {
-        if given.is_empty() {
-            Task::ALL.to_vec()
-        } else {
-            given.to_vec()
-        }
-    };
-    let tasks = all(&options.task);
-    let faults = if options.fault.is_empty() {
-        Fault::ALL.to_vec()
-    } else {
-        options.fault.clone()
-    };
+pub fn campaign(root: &Path, trainer: &Path, options: &Options) -> Result<Summary> {
+    let (tasks, faults) = (or_all(&options.task), or_all(&options.fault));
     let folder = tempfile::tempdir().context("a temporary folder")?;
     let needs_model = tasks.iter().any(|task| task.needs_a_model());
     let inputs = Inputs::build(root, trainer, folder.path(), needs_model)?;
-    let campaign = Campaign::new(inputs, folder.path(), &tasks)?;
+    let campaign = Campaign::new(inputs, folder.path(), tasks)?;
     let mut chance = Chance::new(options.seed);
     let mut summary = Summary::new(options.seed, campaign.disk());
     for number in 1..=options.rounds {
-        let (task, fault) = (chance.one_of(&tasks), chance.one_of(&faults));
+        let (task, fault) = (chance.one_of(tasks), chance.one_of(faults));
         let outcome = campaign.round(task, fault, &mut chance)?;
-        log(&format!("{number}/{}: {outcome}", options.rounds));
+        eprintln!("{number}/{}: {outcome}", options.rounds);
         summary.add(outcome);
     }
     Ok(summary)
+}
+
+/// Returns the values that were given, or all if none was.
+fn or_all<T: ValueEnum>(given: &[T]) -> &[T] {
+    if given.is_empty() {
+        T::value_variants()
+    } else {
+        given
+    }
 }

@@ -18,19 +18,22 @@ const PATIENCE: Duration = Duration::from_secs(300);
 /// User and group without rights, for faults of permissions when the campaign runs as root.
 const NOBODY: u32 = 65_534;
 
-/// Limits of a process, set by the shell that becomes it.
+/// Conditions that a process runs under. Its limits are set by the shell that becomes it.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Limits {
+pub(super) struct Conditions<'a> {
     /// Address space in KiB.
     pub(super) memory: Option<u64>,
     /// Size of a file in units of 512 bytes. Writing beyond it is an error, not a signal.
     pub(super) file: Option<u64>,
+    /// What happens to it, and after what time.
+    pub(super) intervention: Option<(Duration, Intervention<'a>)>,
+    /// Whether it runs as a user without rights.
+    pub(super) as_nobody: bool,
 }
 
 /// What happens to the process after some time.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Intervention<'a> {
-    None,
     Signal(&'static str),
     /// SIGTERM, and again after this time.
     TermTwice(Duration),
@@ -70,11 +73,10 @@ pub(super) fn is_root() -> bool {
 pub(super) fn run(
     program: &Path,
     arguments: &[String],
-    (logs, as_nobody): (&Path, bool),
-    limits: Limits,
-    (after, intervention): (Duration, Intervention<'_>),
+    logs: &Path,
+    conditions: Conditions<'_>,
 ) -> Result<Ended> {
-    let mut process = under(program, limits);
+    let mut process = under(program, conditions);
     let (out, err) = (logs.join("stdout"), logs.join("stderr"));
     process
         .args(arguments)
@@ -84,24 +86,23 @@ pub(super) fn run(
         .env("RUST_BACKTRACE", "0")
         .stdout(File::create(&out)?)
         .stderr(File::create(&err)?);
-    if as_nobody {
+    if conditions.as_nobody {
         process.uid(NOBODY).gid(NOBODY);
     }
     let begun = Instant::now();
     let mut child = process.spawn().context("starting trainer")?;
-    let ended = wait(&mut child, begun + after)?;
-    let affected = ended.is_none() && !matches!(intervention, Intervention::None);
-    let (status, hung) = match ended {
+    let mut affected = false;
+    if let Some((after, intervention)) = conditions.intervention
+        && wait(&mut child, begun + after)?.is_none()
+    {
+        affected = true;
+        intervene(&child, intervention)?;
+    }
+    let (status, hung) = match wait(&mut child, begun + PATIENCE)? {
         Some(status) => (status, false),
         None => {
-            intervene(&child, intervention)?;
-            match wait(&mut child, begun + PATIENCE)? {
-                Some(status) => (status, false),
-                None => {
-                    child.kill()?;
-                    (child.wait()?, true)
-                }
-            }
+            child.kill()?;
+            (child.wait()?, true)
         }
     };
     let text = |path: &Path| fs::read(path).map(|b| String::from_utf8_lossy(&b).into_owned());
@@ -115,8 +116,8 @@ pub(super) fn run(
     })
 }
 
-fn under(program: &Path, limits: Limits) -> Command {
-    if limits.memory.is_none() && limits.file.is_none() {
+fn under(program: &Path, conditions: Conditions<'_>) -> Command {
+    if conditions.memory.is_none() && conditions.file.is_none() {
         return command(program);
     }
     let word = |limit: Option<u64>| limit.map_or("unlimited".to_owned(), |n| n.to_string());
@@ -125,15 +126,15 @@ fn under(program: &Path, limits: Limits) -> Command {
         "-c",
         "trap '' XFSZ; ulimit -v \"$1\"; ulimit -f \"$2\"; shift 2; exec \"$@\"",
         "sh",
-        &word(limits.memory),
-        &word(limits.file),
+        &word(conditions.memory),
+        &word(conditions.file),
     ]);
     shell.arg(program);
     shell
 }
 
 /// Waits until a moment; returns the status if the process ends before.
-fn wait(child: &mut Child, until: Instant) -> io::Result<Option<ExitStatus>> {
+pub(super) fn wait(child: &mut Child, until: Instant) -> io::Result<Option<ExitStatus>> {
     loop {
         if let Some(status) = child.try_wait()? {
             return Ok(Some(status));
@@ -153,7 +154,6 @@ fn intervene(child: &Child, intervention: Intervention<'_>) -> Result<()> {
         let _ = command("kill").args([format!("-{name}"), pid]).output();
     };
     match intervention {
-        Intervention::None => {}
         Intervention::Signal(name) => signal(name),
         Intervention::TermTwice(pause) => {
             signal("TERM");
@@ -204,51 +204,27 @@ pub(super) fn give_to_nobody(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Copies a folder.
-///
-/// # Errors
-/// If a file cannot be read or written.
-pub(super) fn copy(from: &Path, to: &Path) -> io::Result<()> {
-    fs::create_dir_all(to)?;
-    for entry in fs::read_dir(from)? {
-        let path = entry?.path();
-        let target = to.join(path.file_name().unwrap_or_default());
-        if path.is_dir() {
-            copy(&path, &target)?;
-        } else {
-            fs::copy(&path, &target)?;
-        }
-    }
-    Ok(())
-}
-
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
-    fn shell(script: &str, limits: Limits, after: u64, intervention: Intervention<'_>) -> Ended {
+    fn shell(script: &str, conditions: Conditions<'_>) -> Ended {
         let folder = tempfile::tempdir().unwrap();
         let arguments = ["-c".to_owned(), script.to_owned()];
-        let moment = (Duration::from_millis(after), intervention);
-        run(
-            Path::new("/bin/sh"),
-            &arguments,
-            (folder.path(), false),
-            limits,
-            moment,
-        )
-        .unwrap()
+        run(Path::new("/bin/sh"), &arguments, folder.path(), conditions).unwrap()
+    }
+
+    fn after(milliseconds: u64, intervention: Intervention<'_>) -> Conditions<'_> {
+        Conditions {
+            intervention: Some((Duration::from_millis(milliseconds), intervention)),
+            ..Conditions::default()
+        }
     }
 
     #[test]
     fn a_process_that_ends_before_the_signal_is_not_affected() {
-        let ended = shell(
-            "echo a; echo b >&2; exit 3",
-            Limits::default(),
-            5_000,
-            Intervention::Signal("KILL"),
-        );
+        let kill = after(5_000, Intervention::Signal("KILL"));
+        let ended = shell("echo a; echo b >&2; exit 3", kill);
         assert_eq!(
             (ended.code(), ended.affected, ended.hung),
             (3, false, false)
@@ -261,39 +237,24 @@ mod tests {
 
     #[test]
     fn signals_reach_the_process_and_are_its_code() {
-        let ended = shell(
-            "sleep 60",
-            Limits::default(),
-            50,
-            Intervention::Signal("KILL"),
-        );
+        let ended = shell("sleep 60", after(50, Intervention::Signal("KILL")));
         assert_eq!((ended.code(), ended.affected), (-9, true));
-        let twice =
-            "trap 'echo t' TERM; while [ $(($(date +%s) - S)) -lt 20 ]; do sleep 0.05; done";
-        let script = format!(
-            "S=$(date +%s); n=0; {}",
-            twice.replace("echo t", "n=$((n+1)); [ $n = 2 ] && exit 9")
-        );
-        let ended = shell(
-            &script,
-            Limits::default(),
-            300,
-            Intervention::TermTwice(Duration::from_millis(300)),
-        );
+        let script = "S=$(date +%s); n=0; trap 'n=$((n+1)); [ $n = 2 ] && exit 9' TERM; \
+                      while [ $(($(date +%s) - S)) -lt 20 ]; do sleep 0.05; done";
+        let twice = Intervention::TermTwice(Duration::from_millis(300));
+        let ended = shell(script, after(300, twice));
         assert_eq!((ended.code(), ended.affected), (9, true));
     }
 
     #[test]
     fn a_limit_of_a_file_is_an_error_of_the_write() {
-        let limits = Limits {
+        let conditions = Conditions {
             file: Some(2),
-            memory: None,
+            ..Conditions::default()
         };
         let ended = shell(
             "head -c 5000 /dev/zero > big; echo $?; wc -c < big",
-            limits,
-            5_000,
-            Intervention::None,
+            conditions,
         );
         let lines: Vec<&str> = ended.stdout.split_whitespace().collect();
         assert_eq!(lines, ["1", "1024"], "{ended:?}");

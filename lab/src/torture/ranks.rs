@@ -13,7 +13,8 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 use xtask::process::command;
 
-use crate::chance::Chance;
+use super::chance::Chance;
+use super::process::wait;
 
 /// Longest time of an attempt.
 const PATIENCE: Duration = Duration::from_secs(600);
@@ -93,7 +94,7 @@ struct Job<'a> {
 ///
 /// # Errors
 /// If a run fails that nothing has killed, or the launcher is missing.
-pub fn campaign(trainer: &Path, kills: u32, seed: u64, log: impl Fn(&str)) -> Result<Kills> {
+pub fn campaign(trainer: &Path, kills: u32, seed: u64) -> Result<Kills> {
     let folder = tempfile::tempdir().context("a temporary folder")?;
     let steps = kills * STEPS_A_KILL + STEPS_A_KILL;
     let job = |name: &str| Job {
@@ -125,11 +126,11 @@ pub fn campaign(trainer: &Path, kills: u32, seed: u64, log: impl Fn(&str)) -> Re
         let found = killed.intervene(processes, victim, moment)?;
         let after = killed.last();
         counts.with_progress += u32::from(before != after);
-        log(&format!(
+        eprintln!(
             "{number}/{kills}: {processes} processes, rank {victim} killed {moment}: {found}; last \
              checkpoint {}",
             after.as_deref().unwrap_or("none")
-        ));
+        );
     }
     killed.complete(1 + chance.below(MOST))?;
     compare(&unbroken.metrics()?, &killed.metrics()?, &mut counts);
@@ -152,12 +153,8 @@ impl Job<'_> {
                      train.log_frequency=1 dataset.synthetic_records=1024";
         words.extend(fixed.split_whitespace().map(str::to_owned));
         let logs = self.logs.display().to_string();
-        words.extend([
-            "--logs".to_owned(),
-            logs,
-            "--steps".to_owned(),
-            self.steps.to_string(),
-        ]);
+        words.extend(["--logs".to_owned(), logs]);
+        words.extend(["--steps".to_owned(), self.steps.to_string()]);
         if self.logs.join("a/config.toml").exists() {
             words.extend(["--resume", "latest"].map(str::to_owned));
         }
@@ -290,17 +287,11 @@ impl Job<'_> {
 
 /// Waits for the end of a process; returns its exit code.
 fn ended(child: &mut Child) -> Result<Option<i32>> {
-    let begun = Instant::now();
-    loop {
-        if let Some(status) = child.try_wait()? {
-            return Ok(status.code());
-        }
-        if begun.elapsed() > PATIENCE {
-            child.kill()?;
-            bail!("expected a run that ends, found one that hangs");
-        }
-        sleep(Duration::from_millis(20));
-    }
+    let Some(status) = wait(child, Instant::now() + PATIENCE)? else {
+        child.kill()?;
+        bail!("expected a run that ends, found one that hangs");
+    };
+    Ok(status.code())
 }
 
 /// Compares the steps of two runs.

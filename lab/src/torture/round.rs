@@ -7,14 +7,16 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use xtask::files::copy_folder;
+use xtask::names::name_of;
 use xtask::process::{capture, command, succeeds};
 
+use super::chance::Chance;
 use super::check::{self, Files, after_fault, after_success};
 use super::fault::Fault;
 use super::inputs::Inputs;
-use super::process::{Ended, Intervention, Limits, copy, give_to_nobody, is_root, run, set_mode};
+use super::process::{Conditions, Ended, Intervention, give_to_nobody, is_root, run, set_mode};
 use super::task::Task;
-use crate::chance::Chance;
 
 /// Kibibytes of address space between which the limit of memory is drawn, on a logarithmic scale.
 const MEMORY: (f64, f64) = (30_000.0, 3_000_000.0);
@@ -54,21 +56,13 @@ pub struct Outcome {
 
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (task, fault) = (self.task.name(), self.fault.name());
+        let (task, fault) = (name_of(&self.task), name_of(&self.fault));
         write!(f, "{task}, {fault}: ended with {}", self.code)?;
         for violation in &self.violations {
             write!(f, "\n  VIOLATION {violation}")?;
         }
         Ok(())
     }
-}
-
-/// Conditions that a process runs under.
-#[derive(Default)]
-struct Conditions<'a> {
-    limits: Limits,
-    /// What happens to it after some time, and whether it runs as the user `nobody`.
-    intervention: Option<(Duration, Intervention<'a>, bool)>,
 }
 
 /// Where a round takes place.
@@ -122,7 +116,7 @@ impl Campaign {
             let place = campaign.place(None)?;
             let ended = campaign.start(task, None, &place, false, Conditions::default())?;
             if ended.code() != 0 {
-                bail!("{} without a fault: {}", task.name(), ended.stderr);
+                bail!("{} without a fault: {}", name_of(&task), ended.stderr);
             }
             let files = check::read(&place.out)?;
             let reference = Reference {
@@ -172,23 +166,12 @@ impl Campaign {
         input: Option<&Path>,
         place: &Place,
         again: bool,
-        Conditions {
-            limits,
-            intervention,
-        }: Conditions<'_>,
+        conditions: Conditions<'_>,
     ) -> Result<Ended> {
         let of_all = task.input().map(|name| self.inputs.folder.join(name));
         let input = input.map(Path::to_owned).or(of_all).unwrap_or_default();
         let arguments = task.arguments(&self.inputs, &input, &place.out, again);
-        let (after, intervention, as_nobody) =
-            intervention.unwrap_or((Duration::from_secs(300), Intervention::None, false));
-        run(
-            &self.inputs.trainer,
-            &arguments,
-            (&place.logs, as_nobody),
-            limits,
-            (after, intervention),
-        )
+        run(&self.inputs.trainer, &arguments, &place.logs, conditions)
     }
 
     /// Runs a task under a fault, checks what it left, and runs it again.
@@ -200,49 +183,33 @@ impl Campaign {
         let on_disk = fault == Fault::FullDisk && self.mounts;
         let place = self.place(on_disk.then_some(size.max(4096)))?;
         let mut input = None;
-        let signal = |name| Some((after, Intervention::Signal(name), false));
-        let mut limits = Limits::default();
-        let intervention = match fault {
-            Fault::Kill => signal("KILL"),
-            Fault::Term => signal("TERM"),
+        let mut conditions = Conditions::default();
+        let mut intervene = |intervention| conditions.intervention = Some((after, intervention));
+        match fault {
+            Fault::Kill => intervene(Intervention::Signal("KILL")),
+            Fault::Term => intervene(Intervention::Signal("TERM")),
             Fault::TermTwice => {
                 let pause = Duration::from_millis(chance.below(200));
-                Some((after, Intervention::TermTwice(pause), false))
+                intervene(Intervention::TermTwice(pause));
             }
-            Fault::FullDisk => {
-                if !on_disk {
-                    limits.file = Some(size / 512);
-                }
-                None
-            }
+            Fault::FullDisk => conditions.file = (!on_disk).then_some(size / 512),
             Fault::NoPermission => {
                 if self.is_root {
                     give_to_nobody(&place.out)?;
                     give_to_nobody(&place.logs)?;
                 }
-                Some((after, Intervention::ReadOnly(&place.out), self.is_root))
+                intervene(Intervention::ReadOnly(&place.out));
+                conditions.as_nobody = self.is_root;
             }
-            Fault::Cut => {
-                input = self.cut(task, &place, chance)?;
-                None
-            }
+            Fault::Cut => input = self.cut(task, &place, chance)?,
             Fault::Memory => {
                 let (least, most) = MEMORY;
-                limits.memory = Some((least * (most / least).powf(chance.fraction())) as u64);
-                None
+                let limit = least * (most / least).powf(chance.fraction());
+                conditions.memory = Some(limit as u64);
             }
-        };
+        }
         let again = fault == Fault::Cut && input.is_none();
-        let first = self.start(
-            task,
-            input.as_deref(),
-            &place,
-            again,
-            Conditions {
-                limits,
-                intervention,
-            },
-        )?;
+        let first = self.start(task, input.as_deref(), &place, again, conditions)?;
         let mut outcome = Outcome {
             task,
             fault,
@@ -303,7 +270,7 @@ impl Campaign {
         let folder = match task.input().filter(|_| !state) {
             Some(name) => {
                 let copied = self.folder.join("input");
-                copy(&self.inputs.folder.join(name), &copied)?;
+                copy_folder(&self.inputs.folder.join(name), &copied)?;
                 copied
             }
             None => {

@@ -3,6 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use clap::ValueEnum;
+use xtask::names::name_of;
+
 use super::fault::Fault;
 use super::round::Outcome;
 use super::task::Task;
@@ -48,20 +51,18 @@ impl Summary {
     pub(super) fn add(&mut self, outcome: Outcome) {
         self.faults.entry(outcome.fault).or_default().add(&outcome);
         self.tasks.entry(outcome.task).or_default().add(&outcome);
-        let (task, fault) = (outcome.task.name(), outcome.fault.name());
+        let (task, fault) = (name_of(&outcome.task), name_of(&outcome.fault));
         let named = outcome.violations.into_iter();
         self.violations
             .extend(named.map(|what| format!("{task}, {fault}: {what}")));
     }
 
     /// Returns the number of rounds.
-    #[must_use]
     pub fn rounds(&self) -> u32 {
         self.faults.values().map(|counts| counts.rounds).sum()
     }
 
     /// Returns the number of rounds whose command still ran when the fault came, or failed because of it.
-    #[must_use]
     pub fn affected(&self) -> u32 {
         self.faults.values().map(|counts| counts.affected).sum()
     }
@@ -69,32 +70,8 @@ impl Summary {
 
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let row = |f: &mut fmt::Formatter<'_>, name: &str, counts: &Counts| {
-            let Counts {
-                rounds,
-                affected,
-                violated,
-            } = counts;
-            writeln!(f, "{name:<16} {rounds:>6} {affected:>8} {violated:>10}")
-        };
-        writeln!(
-            f,
-            "{:<16} {:>6} {:>8} {:>10}",
-            "fault", "rounds", "affected", "violated"
-        )?;
-        for (fault, counts) in &self.faults {
-            row(f, &fault.name(), counts)?;
-        }
-        writeln!(f)?;
-        writeln!(
-            f,
-            "{:<16} {:>6} {:>8} {:>10}",
-            "task", "rounds", "affected", "violated"
-        )?;
-        for (task, counts) in &self.tasks {
-            row(f, &task.name(), counts)?;
-        }
-        writeln!(f)?;
+        table(f, "fault", &self.faults)?;
+        table(f, "task", &self.tasks)?;
         for violation in &self.violations {
             writeln!(f, "VIOLATION {violation}")?;
         }
@@ -108,6 +85,25 @@ impl fmt::Display for Summary {
             self.violations.len()
         )
     }
+}
+
+/// Writes the counts of all values of a kind.
+fn table<T: ValueEnum>(
+    f: &mut fmt::Formatter<'_>,
+    kind: &str,
+    counts: &BTreeMap<T, Counts>,
+) -> fmt::Result {
+    writeln!(f, "{kind:<16} rounds affected   violated")?;
+    for (value, counts) in counts {
+        let Counts {
+            rounds,
+            affected,
+            violated,
+        } = counts;
+        let name = name_of(value);
+        writeln!(f, "{name:<16} {rounds:>6} {affected:>8} {violated:>10}")?;
+    }
+    writeln!(f)
 }
 
 #[cfg(test)]

@@ -29,25 +29,6 @@ pub enum Task {
 const STEPS: u32 = 4;
 
 impl Task {
-    /// All of them.
-    pub const ALL: [Self; 7] = [
-        Self::Fit,
-        Self::Export,
-        Self::Import,
-        Self::Prepare,
-        Self::Embed,
-        Self::Eval,
-        Self::Site,
-    ];
-
-    /// Returns the name on the command line.
-    #[must_use]
-    pub fn name(self) -> String {
-        self.to_possible_value()
-            .map(|value| value.get_name().to_owned())
-            .unwrap_or_default()
-    }
-
     /// Returns whether the task reads a model that has to be trained before.
     pub(super) fn needs_a_model(self) -> bool {
         matches!(self, Self::Export | Self::Embed | Self::Eval | Self::Site)
@@ -98,36 +79,23 @@ impl Task {
                 export
             }
             Self::Import => vec!["import".into(), input, "--out".into(), below("checkpoint")],
-            Self::Prepare => vec![
-                "data".into(),
-                "prepare".into(),
-                "--dataset".into(),
-                "grit".into(),
-                input,
-                "--out".into(),
-                below("prepared"),
-            ],
-            Self::Embed => vec![
-                "embed".into(),
-                "--model".into(),
-                inputs.path("bundle"),
-                "--images".into(),
-                input,
-                "--out".into(),
-                below("embeddings.safetensors"),
-            ],
-            Self::Eval => vec![
-                "eval".into(),
-                "--checkpoint".into(),
-                inputs.path("logs/model"),
-                "--task".into(),
-                "zero-shot".into(),
-                "--data".into(),
-                input,
-                "--cache".into(),
-                below("cache"),
-                "--json".into(),
-            ],
+            Self::Prepare => {
+                let mut prepare = words("data prepare --dataset grit");
+                prepare.extend([input, "--out".into(), below("prepared")]);
+                prepare
+            }
+            Self::Embed => {
+                let mut embed = words("embed --model");
+                embed.extend([inputs.path("bundle"), "--images".into(), input]);
+                embed.extend(["--out".into(), below("embeddings.safetensors")]);
+                embed
+            }
+            Self::Eval => {
+                let mut eval = words("eval --json --task zero-shot --checkpoint");
+                eval.extend([inputs.path("logs/model"), "--data".into(), input]);
+                eval.extend(["--cache".into(), below("cache")]);
+                eval
+            }
             Self::Site => {
                 let mut site = words("export --page");
                 site.push(inputs.path("page"));

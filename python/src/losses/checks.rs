@@ -1,16 +1,17 @@
 //! Checks of the inputs of losses, whose functions in core require fitting shapes.
 
-use espalier_trainer::exit::usage;
+use pyo3::PyResult;
 
 use crate::arrays::Array;
+use crate::errors::refused;
 
 /// Checks that matrices have one shape, and returns it.
 ///
 /// # Errors
 /// Bad usage naming the first that differs.
-pub(super) fn same<const N: usize>(arrays: [(&str, &Array); N]) -> anyhow::Result<[usize; 2]> {
+pub(super) fn same<const N: usize>(arrays: [(&str, &Array); N]) -> PyResult<[usize; 2]> {
     let Some((first, array)) = arrays.first() else {
-        return Err(usage("expected an array, found none"));
+        return Err(refused("expected an array, found none"));
     };
     let dims = array.dims::<2>(first)?;
     for (name, array) in &arrays[1..] {
@@ -23,12 +24,12 @@ pub(super) fn same<const N: usize>(arrays: [(&str, &Array); N]) -> anyhow::Resul
 ///
 /// # Errors
 /// Bad usage otherwise.
-pub(super) fn curvatures(c: &Array, width: usize) -> anyhow::Result<usize> {
+pub(super) fn curvatures(c: &Array, width: usize) -> PyResult<usize> {
     let [factors] = c.dims::<1>("c")?;
     if width.is_multiple_of(factors) {
         return Ok(factors);
     }
-    Err(usage(format!(
+    Err(refused(format!(
         "c: expected one curvature for each factor of points of width {width}, found {factors}, by \
          which it does not divide"
     )))
@@ -42,7 +43,7 @@ pub(super) fn relations(
     wholes: &Array,
     parts: &Array,
     [pairs, entails]: [&Array; 2],
-) -> anyhow::Result<()> {
+) -> PyResult<()> {
     let [n, d] = wholes.dims::<2>("wholes")?;
     let [m, _] = parts.dims::<2>("parts")?;
     parts.expect("parts", &[m, d], "of the width of wholes")?;
@@ -55,10 +56,10 @@ pub(super) fn relations(
 ///
 /// # Errors
 /// Bad usage for another array.
-pub(super) fn chains((name, array): (&str, &Array), least: usize) -> anyhow::Result<[usize; 3]> {
+pub(super) fn chains((name, array): (&str, &Array), least: usize) -> PyResult<[usize; 3]> {
     let dims = array.dims::<3>(name)?;
     if dims[1] < least {
-        return Err(usage(format!(
+        return Err(refused(format!(
             "{name}: expected chains of at least {least} tiers, [b, n, d], found shape {dims:?}"
         )));
     }
@@ -69,11 +70,7 @@ pub(super) fn chains((name, array): (&str, &Array), least: usize) -> anyhow::Res
 ///
 /// # Errors
 /// Bad usage naming the array that does not fit.
-pub(super) fn lineages(
-    texts: &Array,
-    negatives: &Array,
-    root: &Array,
-) -> anyhow::Result<[usize; 3]> {
+pub(super) fn lineages(texts: &Array, negatives: &Array, root: &Array) -> PyResult<[usize; 3]> {
     let [b, n, d] = chains(("texts", texts), 3)?;
     let why = "one for each text but the first";
     negatives.expect("negatives", &[b, n - 1, d], why)?;
@@ -89,11 +86,11 @@ pub(super) fn choice<T, const N: usize>(
     argument: &str,
     found: &str,
     known: [(&str, T); N],
-) -> anyhow::Result<T> {
+) -> PyResult<T> {
     let names = known.iter().map(|(name, _)| *name).collect::<Vec<_>>();
     let expected = names.join(" or ");
     let value = known.into_iter().find(|(name, _)| *name == found);
     value
         .map(|(_, value)| value)
-        .ok_or_else(|| usage(format!("{argument}: expected {expected}, found {found}")))
+        .ok_or_else(|| refused(format!("{argument}: expected {expected}, found {found}")))
 }

@@ -17,7 +17,6 @@ impl InputFiles {
     ///
     /// # Panics
     /// If the files cannot be written.
-    #[must_use]
     pub fn new(names: &[&str], content: &[(&str, &[u8])]) -> Self {
         let folder = tempfile::tempdir().unwrap_or_else(|e| panic!("a temporary folder: {e}"));
         let files = Self { folder };
@@ -53,7 +52,6 @@ impl InputFiles {
     }
 
     /// Returns the path of a file or a folder.
-    #[must_use]
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }

@@ -15,7 +15,7 @@ use libfuzzer_sys::fuzz_target;
 static TARGET: LazyLock<Target> = LazyLock::new(|| {
     let name = std::env::var("ESPALIER_FUZZ_TARGET").unwrap_or_default();
     target(&name).unwrap_or_else(|| {
-        let names = TARGETS.map(|target| target.name).join(", ");
+        let names = TARGETS.map(|(name, _)| name).join(", ");
         eprintln!("error: ESPALIER_FUZZ_TARGET: expected one of {names}, found `{name}`");
         std::process::exit(2);
     })
@@ -37,5 +37,5 @@ fn let_contained_panics_unwind() {
 }
 
 fuzz_target!(init: let_contained_panics_unwind(), |input: &[u8]| {
-    (TARGET.run)(input);
+    (*TARGET)(input);
 });

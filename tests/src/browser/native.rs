@@ -5,11 +5,10 @@ use std::path::{Path, PathBuf};
 use espalier_core::caption::CaptionResult;
 
 use super::{Browser, Gpu, Site};
+use crate::calls::call;
 use crate::models::tiny;
-use crate::trainer;
 
 /// Returns the path of a sample photo of the page.
-#[must_use]
 pub fn sample(name: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../static/samples/{name}.jpg"));
     // A browser rejects paths with `..`.
@@ -21,7 +20,6 @@ pub fn sample(name: &str) -> PathBuf {
 ///
 /// # Panics
 /// If it prints no result.
-#[must_use]
 pub fn natively(photo: &Path, more: &[&str]) -> CaptionResult {
     natively_by(&tiny(), photo, more)
 }
@@ -31,15 +29,10 @@ pub fn natively(photo: &Path, more: &[&str]) -> CaptionResult {
 ///
 /// # Panics
 /// If it prints no result.
-#[must_use]
 pub fn natively_by(bundle: &Path, photo: &Path, more: &[&str]) -> CaptionResult {
-    let (bundle, photo) = (bundle.to_string_lossy(), photo.to_string_lossy());
-    let mut args = vec!["caption", "--model", &bundle, &photo, "--json"];
-    args.extend(more);
-    let output = trainer(&args);
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{}: {said}", output.status);
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{photo}: {e}"))
+    let caption = call("caption --json").set("--model", bundle).arg(photo);
+    let json = caption.args(more).done().out;
+    serde_json::from_str(&json).unwrap_or_else(|e| panic!("{}: {e}", photo.display()))
 }
 
 /// Opens the page with a sample in its address, in a browser without a graphics adapter, and waits
@@ -47,7 +40,6 @@ pub fn natively_by(bundle: &Path, photo: &Path, more: &[&str]) -> CaptionResult 
 ///
 /// # Panics
 /// When it does not answer.
-#[must_use]
 pub fn started(query: &str) -> (Browser, Site, CaptionResult) {
     started_on(Gpu::None, query)
 }
@@ -56,7 +48,6 @@ pub fn started(query: &str) -> (Browser, Site, CaptionResult) {
 ///
 /// # Panics
 /// When it does not answer.
-#[must_use]
 pub fn started_on(gpu: Gpu, query: &str) -> (Browser, Site, CaptionResult) {
     let (browser, site) = (Browser::start(gpu), Site::built());
     let answer = browser.open_sample(&site, query).answer();

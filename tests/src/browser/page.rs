@@ -49,7 +49,6 @@ pub enum Look {
 
 impl Look {
     /// Returns the name in CSS and in file names.
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Light => "light",
@@ -92,7 +91,6 @@ impl Outcome {
     ///
     /// # Panics
     /// When it is an error.
-    #[must_use]
     pub fn answer(self) -> Answer {
         match self {
             Self::Answer(answer) => *answer,
@@ -104,7 +102,6 @@ impl Outcome {
     ///
     /// # Panics
     /// When it is an answer.
-    #[must_use]
     pub fn error(self) -> ErrorCard {
         match self {
             Self::Error(card) => card,
@@ -127,7 +124,6 @@ impl Browser {
     ///
     /// # Panics
     /// When they do not start.
-    #[must_use]
     pub fn start(gpu: Gpu) -> Self {
         let profile = tempfile::tempdir().unwrap_or_else(|e| panic!("no temporary folder: {e}"));
         let recorder = Recorder::start().unwrap_or_else(|e| panic!("no free port: {e}"));
@@ -173,7 +169,6 @@ impl Browser {
     ///
     /// # Panics
     /// When they do not start.
-    #[must_use]
     pub fn start_firefox() -> Self {
         let profile = tempfile::tempdir().unwrap_or_else(|e| panic!("no temporary folder: {e}"));
         let recorder = Recorder::start().unwrap_or_else(|e| panic!("no free port: {e}"));
@@ -210,19 +205,18 @@ impl Browser {
         &self.driver
     }
 
-    pub(super) fn recorder(&self) -> &Recorder {
+    /// Returns the proxy between the browser and the network.
+    pub fn network(&self) -> &Recorder {
         &self.recorder
     }
 
     /// Returns the folder of the browser's profile; the command lines of its processes contain this
     /// path.
-    #[must_use]
     pub fn profile(&self) -> &Path {
         self.profile.path()
     }
 
     /// Returns every request of the browser so far.
-    #[must_use]
     pub fn requests(&self) -> Vec<Seen> {
         self.recorder.seen()
     }
@@ -249,7 +243,6 @@ impl Browser {
     ///
     /// # Panics
     /// If there is no outcome in time.
-    #[must_use]
     pub fn give(&self, photo: &Path) -> Outcome {
         let bytes = std::fs::read(photo).unwrap_or_else(|e| panic!("{}: {e}", photo.display()));
         self.forget_error();
@@ -262,7 +255,6 @@ impl Browser {
     ///
     /// # Panics
     /// If there is no such button, or no outcome in time.
-    #[must_use]
     pub fn try_again(&self, photo: &Path) -> Outcome {
         let bytes = std::fs::read(photo).unwrap_or_else(|e| panic!("{}: {e}", photo.display()));
         self.forget_error();
@@ -271,7 +263,6 @@ impl Browser {
     }
 
     /// Runs a script on the page and returns its value.
-    #[must_use]
     pub fn evaluate(&self, body: &str) -> Value {
         self.driver.evaluate(body)
     }
@@ -287,12 +278,6 @@ impl Browser {
         let critical = json!({ "level": "critical" });
         let _ = self.devtools("Memory.simulatePressureNotification", &critical);
         sleep(RELEASED);
-    }
-
-    /// Clicks on the first element of a CSS selector, as a pointer does. It has to be in view.
-    pub(super) fn click(&self, selector: &str) {
-        let element = self.driver.find(selector);
-        self.driver.click(&element);
     }
 
     /// Chooses several files in the page's file input.
@@ -311,7 +296,6 @@ impl Browser {
     ///
     /// # Panics
     /// If there is no outcome in time.
-    #[must_use]
     pub fn open_sample(&self, site: &Site, query: &str) -> Outcome {
         self.open(site, query);
         self.answered(|_| true)
@@ -336,7 +320,6 @@ impl Browser {
     ///
     /// # Panics
     /// If the browser returns no image.
-    #[must_use]
     pub fn screenshot(&self) -> Vec<u8> {
         // Waits for two frames, so that the latest changes have been drawn.
         let _ = self.evaluate(

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use xtask::serve::Server;
 
-use super::{Browser, Recorder};
+use super::Browser;
 
 /// Time limit of anything that a test waits for.
 const PATIENCE: Duration = Duration::from_secs(180);
@@ -25,7 +25,6 @@ impl Host {
     ///
     /// # Panics
     /// When there is no temporary folder or no free port.
-    #[must_use]
     pub fn new() -> Self {
         let folder = tempfile::tempdir().unwrap_or_else(|e| panic!("no temporary folder: {e}"));
         let server = Server::start(folder.path(), 0).unwrap_or_else(|e| panic!("{e:#}"));
@@ -33,13 +32,11 @@ impl Host {
     }
 
     /// Returns the address of a file in the folder.
-    #[must_use]
     pub fn url(&self, path: &str) -> String {
         format!("{}{path}", self.server.url())
     }
 
     /// Returns the path of a file in the folder.
-    #[must_use]
     pub fn path(&self, path: &str) -> PathBuf {
         self.folder.path().join(path)
     }
@@ -183,7 +180,6 @@ impl Browser {
 
     /// Returns the longest task since [`watch_turns`](Self::watch_turns) in milliseconds, 0 if none
     /// was longer than 50.
-    #[must_use]
     pub fn longest_turn(&self) -> f64 {
         let turn = self.evaluate("return window.longestTurn");
         turn.as_f64().unwrap_or(f64::INFINITY)
@@ -217,14 +213,7 @@ impl Browser {
         self.devtools("Input.dispatchMouseEvent", &event);
     }
 
-    /// Returns the proxy between the browser and the network.
-    #[must_use]
-    pub fn network(&self) -> &Recorder {
-        self.recorder()
-    }
-
     /// Returns the number of requests for files whose address contains `part`.
-    #[must_use]
     pub fn asked(&self, part: &str) -> usize {
         self.requests()
             .iter()
@@ -233,13 +222,11 @@ impl Browser {
     }
 
     /// Returns the current tab.
-    #[must_use]
     pub fn tab(&self) -> String {
         self.driver().window()
     }
 
     /// Opens another tab and switches to it.
-    #[must_use]
     pub fn new_tab(&self) -> String {
         let tab = self.driver().new_window();
         self.driver().go_to_window(&tab);

@@ -15,7 +15,6 @@ const SCRIPT: &str =
 
 /// Writes a paper's page in a sub-folder, `paper/index.html`, with the widget's npm package beside it in
 /// `w/` and two photos, `photo.jpg` and `other.jpg`.
-#[must_use]
 pub fn paper(policy: &str, body: &str) -> Host {
     let host = Host::new();
     package::unpack_with_tiny(&host.path("paper/w"));
@@ -44,7 +43,6 @@ pub fn agree(widget: &Value, native: &CaptionResult) {
 }
 
 /// Returns the recorded events with this name of a page of [`Host::page`].
-#[must_use]
 pub fn heard(browser: &Browser, name: &str) -> Vec<Value> {
     let all = browser.evaluate("return heard");
     let all = all.as_array().into_iter().flatten();
@@ -56,7 +54,6 @@ pub fn heard(browser: &Browser, name: &str) -> Vec<Value> {
 ///
 /// # Panics
 /// When it never does.
-#[must_use]
 pub fn settled(browser: &Browser, id: &str, native: &CaptionResult) -> Value {
     let texts: Vec<&str> = native
         .ladder
@@ -74,7 +71,6 @@ pub fn settled(browser: &Browser, id: &str, native: &CaptionResult) -> Value {
 }
 
 /// Waits for the result of an element.
-#[must_use]
 pub fn result_of(browser: &Browser, id: &str) -> Value {
     let said = format!("heard.find((e) => e.name === 'result' && e.id === '{id}')");
     browser.wait_for(

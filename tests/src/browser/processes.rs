@@ -25,14 +25,12 @@ impl Process {
 }
 
 /// Returns the processes of one kind (`renderer`, `gpu-process`) of the Chromium with this profile.
-#[must_use]
 pub fn of(profile: &Path, kind: &str) -> Vec<Process> {
     let wanted = format!("--type={kind}");
     below(profile, |said| said.contains(&wanted))
 }
 
 /// Returns the processes that run pages of the Firefox with this profile.
-#[must_use]
 pub fn of_firefox(profile: &Path) -> Vec<Process> {
     below(profile, |said| {
         said.contains("-contentproc") && said.trim_end().ends_with(" tab")

@@ -23,7 +23,6 @@ pub struct Seen {
 
 impl Seen {
     /// Returns whether the request only reads and carries no data beyond its address and headers.
-    #[must_use]
     pub fn only_reads(&self) -> bool {
         self.method == "GET" && self.body.is_none()
     }
@@ -66,7 +65,6 @@ impl Recorder {
     }
 
     /// Returns the address that the proxy listens on.
-    #[must_use]
     pub fn addr(&self) -> SocketAddr {
         self.addr
     }
@@ -83,7 +81,6 @@ impl Recorder {
     }
 
     /// Returns every request so far.
-    #[must_use]
     pub fn seen(&self) -> Vec<Seen> {
         self.seen
             .lock()

@@ -26,7 +26,6 @@ impl Site {
     ///
     /// # Panics
     /// If it has not been built; the message says how to build it.
-    #[must_use]
     pub fn built() -> Self {
         let folder = dist();
         Self {
@@ -40,7 +39,6 @@ impl Site {
     ///
     /// # Panics
     /// When the page has not been built or cannot be copied.
-    #[must_use]
     pub fn copy() -> Self {
         let copy = tempfile::tempdir().unwrap_or_else(|e| panic!("no temporary folder: {e}"));
         let folder = copy.path().join("dist");
@@ -68,7 +66,6 @@ impl Site {
     }
 
     /// Returns the address of the site, with a trailing slash.
-    #[must_use]
     pub fn url(&self) -> String {
         self.server.url()
     }
@@ -80,7 +77,6 @@ impl Site {
 
     /// Returns the file that an address of this site refers to; `None` for an address of another
     /// site.
-    #[must_use]
     pub fn file_of(&self, url: &str) -> Option<PathBuf> {
         let path = url.strip_prefix(&self.url())?;
         let path = path.split(['?', '#']).next().unwrap_or_default();
@@ -89,7 +85,6 @@ impl Site {
     }
 
     /// Returns the folder of a model of the page.
-    #[must_use]
     pub fn model_folder(&self, name: &str) -> PathBuf {
         self.folder.join("models").join(name)
     }
@@ -98,7 +93,6 @@ impl Site {
     ///
     /// # Panics
     /// When the page was built without that model.
-    #[must_use]
     pub fn manifest(&self, name: &str) -> Manifest {
         let path = self.model_folder(name).join("manifest.json");
         let bytes = fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));

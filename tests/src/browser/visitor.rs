@@ -24,7 +24,6 @@ pub struct Barrier {
 
 impl Barrier {
     /// Returns whether the violation prevents somebody from using the page.
-    #[must_use]
     pub fn is_serious(&self) -> bool {
         matches!(self.impact.as_deref(), Some("serious" | "critical"))
     }
@@ -40,7 +39,6 @@ impl Browser {
     }
 
     /// Returns the text of the first element with this test id; empty if there is none.
-    #[must_use]
     pub fn text(&self, id: &str) -> String {
         let script = format!(
             "return document.querySelector('[data-testid=\"{id}\"]')?.textContent.trim() ?? ''"
@@ -79,7 +77,8 @@ impl Browser {
             json!(selector)
         ));
         assert_eq!(rested, true, "{selector} does not come to rest in view");
-        self.click(selector);
+        let element = self.driver().find(selector);
+        self.driver().click(&element);
     }
 
     /// Focuses the first element of a CSS selector and presses keys there in sequence, as a
@@ -132,7 +131,6 @@ impl Browser {
     /// # Panics
     /// If axe-core is not available or checks almost nothing. `ESPALIER_AXE` names its file;
     /// otherwise it is downloaded.
-    #[must_use]
     pub fn barriers(&self) -> Vec<Barrier> {
         let path = std::env::var_os("ESPALIER_AXE").unwrap_or_else(|| {
             let found = xtask::setup::axe::ensure().unwrap_or_else(|e| panic!("axe-core: {e:#}"));

@@ -25,7 +25,6 @@ impl WebDriver {
     ///
     /// # Panics
     /// If one of them does not start; the message contains its output.
-    #[must_use]
     pub fn start(chromedriver: &OsStr, chromium: &OsStr, arguments: &[String]) -> Self {
         let options = json!({
             "browserName": "chrome",
@@ -38,7 +37,6 @@ impl WebDriver {
     ///
     /// # Panics
     /// If one of them does not start; the message contains its output.
-    #[must_use]
     pub fn start_firefox(
         geckodriver: &OsStr,
         firefox: &OsStr,
@@ -89,7 +87,6 @@ impl WebDriver {
     ///
     /// # Panics
     /// When there is none.
-    #[must_use]
     pub fn find(&self, selector: &str) -> String {
         let found = self.post(
             "/element",
@@ -114,13 +111,11 @@ impl WebDriver {
     }
 
     /// Runs the body of a JavaScript function on the page and returns its value.
-    #[must_use]
     pub fn evaluate(&self, body: &str) -> Value {
         self.post("/execute/sync", &json!({ "script": body, "args": [] }))
     }
 
     /// Returns the handle of the current window.
-    #[must_use]
     pub fn window(&self) -> String {
         let sent = self.agent.get(format!("{}/window", self.session)).call();
         let mut answer = sent.unwrap_or_else(|e| panic!("WebDriver /window: {e}"));
@@ -132,7 +127,6 @@ impl WebDriver {
     }
 
     /// Opens another window as a tab, without switching to it.
-    #[must_use]
     pub fn new_window(&self) -> String {
         let made = self.post("/window/new", &json!({ "type": "tab" }));
         made["handle"].as_str().unwrap_or_default().to_owned()

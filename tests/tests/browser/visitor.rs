@@ -24,6 +24,11 @@ impl Visit {
         }
     }
 
+    /// A visitor of the page as it was built, with its CPU engine.
+    pub(crate) fn new() -> Self {
+        Self::to(Site::built(), Gpu::None)
+    }
+
     pub(crate) fn open(&self, query: &str) -> &Self {
         self.browser.open(&self.site, query);
         self

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::imports::rust_files;
+use super::imports::{files, rust_files};
 
 /// A worked example.
 pub struct Example {
@@ -78,26 +78,17 @@ pub fn named(section: &str) -> BTreeSet<String> {
 /// package with its tests, and the shipped configurations.
 pub fn scanned(root: &Path) -> Vec<PathBuf> {
     let packages = super::PACKAGES.into_iter();
-    let mut files: Vec<PathBuf> = packages
+    let sources = packages
         .filter(|package| !["lab", "tests/fuzz", "xtask"].contains(package))
-        .flat_map(|package| rust_files(&root.join(package).join("src")))
-        .collect();
-    with_extensions(&root.join("python/espalier"), &["py", "pyi"], &mut files);
-    with_extensions(&root.join("python/tests"), &["py"], &mut files);
-    with_extensions(&root.join("trainer/configs"), &["toml"], &mut files);
-    files
-}
-
-fn with_extensions(folder: &Path, extensions: &[&str], files: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        let extension = path.extension().unwrap_or_default().to_string_lossy();
-        if path.is_dir() {
-            with_extensions(&path, extensions, files);
-        } else if extensions.contains(&extension.as_ref()) {
-            files.push(path);
-        }
-    }
+        .flat_map(|package| rust_files(&root.join(package).join("src")));
+    let others: [(&str, &[&str]); 3] = [
+        ("python/espalier", &["py", "pyi"]),
+        ("python/tests", &["py"]),
+        ("trainer/configs", &["toml"]),
+    ];
+    let others = others.into_iter();
+    let others = others.flat_map(|(folder, extensions)| files(&root.join(folder), extensions));
+    sources.chain(others).collect()
 }
 
 /// Returns whether the code of a source uses one of the words: comments and unit tests do not count.

@@ -118,12 +118,18 @@ impl Imports {
 
 /// Returns all Rust sources below a folder.
 pub fn rust_files(folder: &Path) -> Vec<PathBuf> {
+    files(folder, &["rs"])
+}
+
+/// Returns all files below a folder whose names have one of these extensions.
+pub fn files(folder: &Path, extensions: &[&str]) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
+        let extension = path.extension().unwrap_or_default().to_string_lossy();
         if path.is_dir() {
-            found.extend(rust_files(&path));
-        } else if path.extension().is_some_and(|end| end == "rs") {
+            found.extend(files(&path, extensions));
+        } else if extensions.contains(&extension.as_ref()) {
             found.push(path);
         }
     }

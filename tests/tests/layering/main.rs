@@ -86,18 +86,14 @@ fn workspace() -> Metadata {
         .unwrap()
 }
 
-/// Returns every package on which `package` depends on `target`, tests and examples excluded, without
-/// features that only other packages of the workspace enable. `None` is the machine that runs the tests.
-fn reached(package: &str, target: Option<&str>) -> BTreeSet<String> {
-    reached_with(&["-p", package], target)
-}
-
-/// Like [`reached`], for the package and features that arguments of `cargo tree` select.
-fn reached_with(selection: &[&str], target: Option<&str>) -> BTreeSet<String> {
+/// Returns every package on which a selected one depends on `target`, tests and examples excluded, without
+/// features that only other packages of the workspace enable. The selection is that of `cargo tree`, as
+/// `-p NAME`; `None` is the machine that runs the tests.
+fn reached(selection: &str, target: Option<&str>) -> BTreeSet<String> {
     let mut tree = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     tree.current_dir(root())
         .arg("tree")
-        .args(selection)
+        .args(selection.split(' '))
         .args(["--edges", "normal,build"])
         .args(["--prefix", "none", "--format", "{p}"]);
     if let Some(target) = target {
@@ -109,11 +105,11 @@ fn reached_with(selection: &[&str], target: Option<&str>) -> BTreeSet<String> {
         "{}",
         String::from_utf8_lossy(&output.stderr)
     );
-    String::from_utf8(output.stdout)
-        .unwrap()
+    let lines = String::from_utf8(output.stdout).unwrap();
+    let names = lines
         .lines()
-        .filter_map(|line| line.split_whitespace().next().map(str::to_owned))
-        .collect()
+        .filter_map(|line| line.split_whitespace().next());
+    names.map(str::to_owned).collect()
 }
 
 fn kept_out(packages: &BTreeSet<String>) -> Vec<&String> {
@@ -151,7 +147,7 @@ fn independent_packages_depend_on_no_other_one() {
 #[test]
 fn core_reaches_no_backend_command_line_page_or_runtime() {
     for target in [None, Some("wasm32-unknown-unknown")] {
-        let packages = reached("espalier-core", target);
+        let packages = reached("-p espalier-core", target);
         assert!(
             packages.contains("burn-tensor"),
             "the tree was not read: {packages:?}"
@@ -168,7 +164,7 @@ fn core_reaches_no_backend_command_line_page_or_runtime() {
 fn the_cpu_engine_of_the_page_needs_no_burn() {
     let wasm = Some("wasm32-unknown-unknown");
     let burn = |packages: &BTreeSet<String>| packages.iter().any(|p| p.starts_with("burn"));
-    let engine = |name| reached_with(&["-p", "espalier-web", "--features", name], wasm);
+    let engine = |name| reached(&format!("-p espalier-web --features {name}"), wasm);
     assert!(!burn(&engine("cpu")));
     assert!(burn(&engine("webgpu")));
 }
@@ -176,7 +172,7 @@ fn the_cpu_engine_of_the_page_needs_no_burn() {
 /// Shows that the check above detects a forbidden package.
 #[test]
 fn a_package_with_a_backend_is_recognised_as_such() {
-    let packages = reached("espalier-tests", None);
+    let packages = reached("-p espalier-tests", None);
     assert!(
         kept_out(&packages).iter().any(|p| *p == "burn-flex"),
         "{packages:?}"

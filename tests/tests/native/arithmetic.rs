@@ -7,8 +7,8 @@ use burn::tensor::Device;
 use espalier_core::bundle::Manifest;
 use espalier_core::model::Arithmetic;
 use espalier_tests::browser::sample;
+use espalier_tests::calls::{Call, call};
 use espalier_tests::models::shipped;
-use espalier_tests::trainer;
 use espalier_trainer::model_file;
 
 /// Writes the page's samples in folders by what they show.
@@ -26,17 +26,12 @@ fn labelled(folder: &Path) -> PathBuf {
     folder.to_owned()
 }
 
-/// Exports the shipped bundle with other settings; returns its exit code and what it printed.
-fn export(out: &Path, more: &[&str]) -> (Option<i32>, String) {
-    let shipped = shipped();
-    let (model, out) = (shipped.to_str().unwrap(), out.to_str().unwrap());
-    let mut args = vec!["export", "--checkpoint", model, "--out", out];
-    args.extend(more);
-    let run = trainer(&args);
-    (
-        run.status.code(),
-        String::from_utf8_lossy(&run.stderr).into_owned(),
-    )
+/// Returns the call that exports the shipped bundle with another choice of numbers.
+fn export(out: &Path, choice: &str) -> Call {
+    call("export --arithmetic")
+        .arg(choice)
+        .set("--checkpoint", shipped())
+        .set("--out", out)
 }
 
 fn manifest(folder: &Path) -> Manifest {
@@ -47,22 +42,19 @@ fn manifest(folder: &Path) -> Manifest {
 fn an_export_takes_integers_where_the_answers_stay_the_same() {
     let dir = tempfile::tempdir().unwrap();
     let probe = labelled(&dir.path().join("probe"));
+    let (integers, floats) = (dir.path().join("integers"), dir.path().join("floats"));
+    // Without photos the answers cannot be compared.
+    let told = ["--arithmetic auto: expected --probe"];
+    export(&integers, "auto").refused(&told);
+    assert!(!integers.exists());
+    export(&integers, "auto").set("--probe", probe).done();
+    export(&floats, "float32").done();
     let before = manifest(&shipped());
-    for (choice, more, expected) in [
-        (
-            "auto",
-            &["--probe", probe.to_str().unwrap()][..],
-            Arithmetic::Int8,
-        ),
-        ("float32", &[], Arithmetic::Float32),
-    ] {
-        let out = dir.path().join(choice);
-        let (code, said) = export(&out, &[&["--arithmetic", choice][..], more].concat());
-        assert_eq!(code, Some(0), "{said}");
+    for (out, expected) in [(integers, Arithmetic::Int8), (floats, Arithmetic::Float32)] {
         let after = manifest(&out);
-        assert_eq!(after.model.vision.arithmetic, expected, "{said}");
+        assert_eq!(after.model.vision.arithmetic, expected);
         let same_stop = after.metrics.get("same_stop_int8");
-        assert_eq!(same_stop.is_some(), expected == Arithmetic::Int8, "{said}");
+        assert_eq!(same_stop.is_some(), expected == Arithmetic::Int8);
         assert!(
             same_stop.is_none_or(|share| *share >= 0.98),
             "{same_stop:?}"
@@ -73,57 +65,19 @@ fn an_export_takes_integers_where_the_answers_stay_the_same() {
 }
 
 #[test]
-fn integers_are_not_chosen_without_photos_to_compare_the_answers_on() {
-    let dir = tempfile::tempdir().unwrap();
-    let out = dir.path().join("out");
-    let (code, said) = export(&out, &["--arithmetic", "auto"]);
-    assert_eq!(code, Some(2), "{said}");
-    assert!(
-        said.contains("--arithmetic auto: expected --probe"),
-        "{said}"
-    );
-    assert!(!out.exists());
-}
-
-#[test]
 fn training_from_a_bundle_with_integers_multiplies_floats() {
     let dir = tempfile::tempdir().unwrap();
-    let logs = dir.path().join("logs");
-    let (model, logs_path) = (shipped(), logs.to_str().unwrap());
-    let base = [
-        "fit",
-        "--dataset",
-        "synthetic",
-        "--method",
-        "hycoclip",
-        "--lock-image",
-    ];
-    let sizes = [
-        "--batch-size",
-        "2",
-        "--steps",
-        "1",
-        "--warmup",
-        "1",
-        "--name",
-        "run",
-    ];
-    let of = ["--init", model.to_str().unwrap(), "--logs", logs_path];
-    let run = trainer(
-        &[
-            &base[..],
-            &sizes,
-            &of,
-            &["dataset.synthetic_records=24", "dataset.min_box_px=1"],
-        ]
-        .concat(),
-    );
-    let said = String::from_utf8_lossy(&run.stderr);
-    assert!(run.status.success(), "{said}");
-    let card = model_file::open(&logs.join("run"), &Device::flex())
-        .unwrap()
-        .card;
-    assert_eq!(card.config.vision.arithmetic, Arithmetic::Float32);
-    let bundle = model_file::open(&model, &Device::flex()).unwrap().card;
-    assert_eq!(bundle.config.vision.arithmetic, Arithmetic::Int8);
+    call("fit --dataset synthetic --method hycoclip --lock-image --name run")
+        .with("--batch-size 2 --steps 1 --warmup 1")
+        .set("--init", shipped())
+        .set("--logs", dir.path())
+        .with("dataset.synthetic_records=24 dataset.min_box_px=1")
+        .done();
+    for (model, expected) in [
+        (dir.path().join("run"), Arithmetic::Float32),
+        (shipped(), Arithmetic::Int8),
+    ] {
+        let card = model_file::open(&model, &Device::flex()).unwrap().card;
+        assert_eq!(card.config.vision.arithmetic, expected);
+    }
 }

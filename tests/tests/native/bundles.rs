@@ -13,6 +13,7 @@ use espalier_tests::photos::{keep, landscape, noise};
 use espalier_tests::shards::in_shards;
 use espalier_trainer::config::TrainConfig;
 use image::{Rgb, RgbImage};
+use pollster::block_on;
 use tempfile::TempDir;
 
 /// Writes the bundle `tiny` in shards; returns its folder and its manifest.
@@ -29,39 +30,13 @@ fn whole(folder: &Path) -> Captioner {
 }
 
 fn embedding(captioner: &Captioner, photo: &RgbImage) -> Vec<f32> {
-    let embedded = finished(captioner.embed(std::slice::from_ref(photo)));
+    let embedded = block_on(captioner.embed(std::slice::from_ref(photo)));
     embedded.unwrap().swap_remove(0)
 }
 
-/// Runs a future that never waits for anything but the CPU.
-fn finished<T>(future: impl Future<Output = T>) -> T {
-    let mut future = std::pin::pin!(future);
-    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
-    loop {
-        if let std::task::Poll::Ready(value) = future.as_mut().poll(&mut context) {
-            return value;
-        }
-        std::thread::yield_now();
-    }
-}
-
-#[test]
-fn the_kernels_embed_photos_as_the_backend_does() {
-    let backend = Engine::Device(Device::flex());
-    let backend = captioner_with(&shipped(), &backend, Arithmetic::Float32);
-    for (arithmetic, share) in [(Arithmetic::Float32, 1e-5), (Arithmetic::Int8, 1e-2)] {
-        let kernels = captioner_with(&shipped(), &Engine::Kernels, arithmetic);
-        for photo in [landscape(640, 480), noise(300, 200)] {
-            let (expected, found) = (embedding(&backend, &photo), embedding(&kernels, &photo));
-            let length: f32 = expected.iter().map(|v| v * v).sum::<f32>().sqrt();
-            let worst = expected.iter().zip(&found).map(|(a, b)| (a - b).abs());
-            let worst = worst.fold(0.0, f32::max);
-            assert!(
-                worst < share * length,
-                "{arithmetic:?}: {worst} of {length}"
-            );
-        }
-    }
+fn largest_difference(a: &[f32], b: &[f32]) -> f32 {
+    let differences = a.iter().zip(b).map(|(a, b)| (a - b).abs());
+    differences.fold(0.0, f32::max)
 }
 
 /// Reads a photo with both engines and asserts that ladder, path and stop are the same, and that no probability
@@ -70,7 +45,7 @@ fn same_reading([backend, kernels]: [&Captioner; 2], photo: &Path, most: f64) {
     let bytes = fs::read(photo).unwrap();
     let read = |captioner: &Captioner| {
         let request = captioner.read(&bytes, Request::default(), || 0.0);
-        finished(request).unwrap().result(captioner, "")
+        block_on(request).unwrap().result(captioner, "")
     };
     let (expected, found) = (read(backend), read(kernels));
     let photo = photo.display();
@@ -85,13 +60,21 @@ fn same_reading([backend, kernels]: [&Captioner; 2], photo: &Path, most: f64) {
 }
 
 #[test]
-fn the_kernels_read_photos_as_the_backend_does() {
+fn the_kernels_embed_and_read_photos_as_the_backend_does() {
     let backend = Engine::Device(Device::flex());
     let backend = captioner_with(&shipped(), &backend, Arithmetic::Float32);
     let (kernels, integers) = (
         whole(&shipped()),
         captioner_with(&shipped(), &Engine::Kernels, Arithmetic::Int8),
     );
+    for photo in [landscape(640, 480), noise(300, 200)] {
+        let expected = embedding(&backend, &photo);
+        let length: f32 = expected.iter().map(|v| v * v).sum::<f32>().sqrt();
+        for (kernels, share) in [(&kernels, 1e-5), (&integers, 1e-2)] {
+            let worst = largest_difference(&embedding(kernels, &photo), &expected);
+            assert!(worst < share * length, "{worst} of {length}");
+        }
+    }
     let samples = espalier_tests::browser::sample("cat");
     let mut read = 0;
     for file in fs::read_dir(samples.parent().unwrap()).unwrap() {
@@ -125,11 +108,7 @@ fn pieces_in_any_order_give_the_answers_of_the_whole() {
     let photo = landscape(200, 150);
     let point = embedding(&pieced, &photo);
     let known = embedding(&at_once, &photo);
-    let off = point
-        .iter()
-        .zip(&known)
-        .map(|(a, b)| (a - b).abs())
-        .fold(0.0, f32::max);
+    let off = largest_difference(&point, &known);
     assert!(off < 1e-6, "{off}");
 
     // The general captions give an answer alone; with the finer ones it is the whole answer.
@@ -168,7 +147,7 @@ fn both_models_are_whole_and_pass_their_self_test() {
             file.check(content)
                 .unwrap_or_else(|e| panic!("{model}: {e}"));
         }
-        let cosine = finished(whole(&bundle).self_test()).unwrap();
+        let cosine = block_on(whole(&bundle).self_test()).unwrap();
         assert!(cosine > 0.99, "{model}: {cosine}");
         assert!(
             bundle.join("README.md").is_file(),

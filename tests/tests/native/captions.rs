@@ -1,6 +1,7 @@
 //! Images with several captions each: every method that needs no boxes' places is trained on them, and all forms in
 //! which they are published are the same data.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,7 +9,8 @@ use std::sync::Arc;
 use arrow_array::builder::{ListBuilder, StringBuilder};
 use arrow_array::{ArrayRef, BinaryArray};
 use clap::ValueEnum;
-use espalier_tests::trainer;
+use espalier_tests::calls::{Call, call};
+use espalier_tests::models::tiny;
 use espalier_trainer::config::MethodName;
 use espalier_trainer::eval::stored::Stored;
 use serde_json::{Value, json};
@@ -70,21 +72,21 @@ pub(crate) fn write_karpathy(folder: &Path, images: &[Captioned], split: &str) -
     file
 }
 
-fn fit(logs: &Path, data: &Path, method: MethodName, more: &[&str]) -> (Option<i32>, String) {
-    let mut args = vec!["fit", "--dataset", "captions", "--method", method.name()];
-    args.extend([
-        "--data",
-        data.to_str().unwrap(),
-        "--logs",
-        logs.to_str().unwrap(),
-    ]);
-    args.extend(["--model", "vit_t8_64", "--batch-size", "8", "--warmup", "2"]);
-    args.extend(["--lr", "1e-3", "--steps", "40", "--name", method.name()]);
-    args.extend(["train.log_frequency=1", "dataset.max_broken=0.1"]);
-    args.extend(more);
-    let out = trainer(&args);
-    let said = String::from_utf8_lossy(&out.stderr).into_owned();
-    (out.status.code(), said)
+/// Returns the call that trains a method on captions.
+fn fit(logs: &Path, data: &Path, method: MethodName) -> Call {
+    call("fit --dataset captions --model vit_t8_64 --batch-size 8 --warmup 2 --lr 1e-3 --steps 40")
+        .set("--data", data)
+        .set("--logs", logs)
+        .set("--method", method.name())
+        .set("--name", method.name())
+        .with("train.log_frequency=1 dataset.max_broken=0.1")
+}
+
+/// Returns the logged values of the steps of a run.
+fn metrics(run: &Path) -> Vec<Value> {
+    let text = fs::read_to_string(run.join("metrics.jsonl")).unwrap();
+    let value = |line| serde_json::from_str(line).unwrap();
+    text.lines().map(value).collect()
 }
 
 #[test]
@@ -94,19 +96,14 @@ fn every_method_but_one_learns_from_captions() {
     let logs = dir.path().join("logs");
     for &method in MethodName::value_variants() {
         let name = method.name();
-        let (code, said) = fit(&logs, &file, method, &[]);
+        let fit = fit(&logs, &file, method);
         if method == MethodName::Parts {
-            assert_eq!(code, Some(2), "{said}");
-            assert!(said.contains("needs boxes and where they are"), "{said}");
+            fit.refused(&["needs boxes and where they are"]);
             continue;
         }
-        assert_eq!(code, Some(0), "{name}: {said}");
-        let text = fs::read_to_string(logs.join(name).join("metrics.jsonl")).unwrap();
-        let losses = text.lines().map(|line| {
-            let line: Value = serde_json::from_str(line).unwrap();
-            line["loss"].as_f64().unwrap()
-        });
-        let losses: Vec<f64> = losses.collect();
+        fit.done();
+        let losses = metrics(&logs.join(name)).into_iter();
+        let losses: Vec<f64> = losses.map(|l| l["loss"].as_f64().unwrap()).collect();
         let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len() as f64;
         let (first, last) = (mean(&losses[..10]), mean(&losses[30..]));
         assert!(
@@ -120,16 +117,16 @@ fn every_method_but_one_learns_from_captions() {
 fn a_locked_encoder_needs_the_features_of_the_whole_image_alone() {
     let dir = tempfile::tempdir().unwrap();
     let file = write_karpathy(dir.path(), &images(12), "train");
-    let cache = dir.path().join("features");
-    let locked = ["--lock-image", "--feature-cache", cache.to_str().unwrap()];
     let logs = dir.path().join("logs");
     // The phrases of a caption have the whole image as their box: its features serve for both.
     for (method, expected) in [
         (MethodName::Hycoclip, "12 computed"),
         (MethodName::Meru, "0 computed"),
     ] {
-        let (code, said) = fit(&logs, &file, method, &locked);
-        assert_eq!(code, Some(0), "{said}");
+        fit(&logs, &file, method)
+            .with("train.steps=2 --lock-image --feature-cache")
+            .arg(dir.path().join("features"))
+            .done();
         let log = fs::read_to_string(logs.join(method.name()).join("out.log")).unwrap();
         assert!(
             log.contains("features of 12 photos") && log.contains(expected),
@@ -139,37 +136,29 @@ fn a_locked_encoder_needs_the_features_of_the_whole_image_alone() {
 }
 
 #[test]
-fn captions_can_be_held_at_one_radius() {
+fn captions_and_images_can_be_held_at_one_radius() {
     let dir = tempfile::tempdir().unwrap();
     let file = write_karpathy(dir.path(), &images(24), "train");
-    let variance = |weight: &str| {
-        let logs = dir.path().join(weight);
-        let weight = format!("loss.caption_radius={weight}");
-        let (code, said) = fit(&logs, &file, MethodName::Meru, &[&weight]);
-        assert_eq!(code, Some(0), "{said}");
-        let text = fs::read_to_string(logs.join("meru/metrics.jsonl")).unwrap();
-        let last: Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
-        last["caption_radius"].as_f64().unwrap()
+    let trained = |name: &str, setting: &str| {
+        let logs = dir.path().join(name);
+        fit(&logs, &file, MethodName::Meru).with(setting).done();
+        logs.join("meru")
     };
-    let (free, held) = (variance("1e-9"), variance("300"));
-    assert!(held < 0.3 * free, "expected less than {free}, found {held}");
-}
+    // A weight at which the term is logged and holds nothing.
+    let free = trained("free", "loss.caption_radius=1e-9");
+    let variance = |run: &Path| metrics(run)[39]["caption_radius"].as_f64().unwrap();
+    let held = variance(&trained("captions", "loss.caption_radius=300"));
+    let known = variance(&free);
+    assert!(
+        held < 0.3 * known,
+        "expected less than {known}, found {held}"
+    );
 
-#[test]
-fn images_can_be_held_at_one_radius() {
-    let dir = tempfile::tempdir().unwrap();
-    let file = write_karpathy(dir.path(), &images(24), "train");
-    let spread = |equal: &str| {
-        let logs = dir.path().join(equal);
-        let equal = format!("model.equal_image_radii={equal}");
-        let (code, said) = fit(&logs, &file, MethodName::Meru, &[&equal]);
-        assert_eq!(code, Some(0), "{said}");
-        let (run, out) = (logs.join("meru"), logs.join("points.safetensors"));
-        let photos = dir.path().join("images");
-        let [run, photos, out] = [&run, &photos, &out].map(|path| path.to_str().unwrap());
-        let done = trainer(&["embed", "--model", run, "--images", photos, "--out", out]);
-        assert!(done.status.success(), "{done:?}");
-        let points = Stored::open(Path::new(out)).unwrap().points;
+    let spread = |run: &Path| {
+        let out = run.join("points.safetensors");
+        let embed = call("embed").set("--model", run).set("--out", &out);
+        embed.set("--images", dir.path().join("images")).done();
+        let points = Stored::open(&out).unwrap().points;
         let length = |point: &[f32]| point.iter().map(|x| x * x).sum::<f32>().sqrt();
         let lengths: Vec<f32> = points.rows().map(length).collect();
         let (least, most) = lengths
@@ -179,14 +168,19 @@ fn images_can_be_held_at_one_radius() {
             });
         most / least
     };
-    let (free, held) = (spread("false"), spread("true"));
+    let held = spread(&trained("images", "model.equal_image_radii=true"));
+    let free = spread(&free);
     assert!(held < 1.001 && free > 1.01, "found {free} and {held}");
-
     // On the sphere all radii are equal anyway, and a checkpoint that says so could not be read.
-    let equal = ["model.equal_image_radii=true"];
-    let (code, said) = fit(&dir.path().join("sphere"), &file, MethodName::Clip, &equal);
-    assert_eq!(code, Some(2), "{said}");
-    assert!(said.contains("equal_image_radii must be false"), "{said}");
+    let sphere = fit(&dir.path().join("sphere"), &file, MethodName::Clip);
+    let told = ["equal_image_radii must be false"];
+    sphere.with("model.equal_image_radii=true").refused(&told);
+}
+
+/// Returns what an audit of captions finds.
+fn audit(data: impl AsRef<OsStr>) -> Value {
+    let audit = call("data audit --dataset captions --json");
+    audit.arg(data).json()
 }
 
 #[test]
@@ -196,14 +190,13 @@ fn images_may_lie_elsewhere_than_their_index_says() {
     let moved = dir.path().join("list/captions.json");
     fs::create_dir_all(dir.path().join("list")).unwrap();
     fs::rename(file, &moved).unwrap();
-    let audit = |path: &str| json_of(&["data", "audit", "--dataset", "captions", path, "--json"]);
-    assert_eq!(audit(moved.to_str().unwrap())["broken"], json!(6));
+    assert_eq!(audit(&moved)["broken"], 6);
     let elsewhere = format!(
         "{}?images={}",
         moved.display(),
         dir.path().join("images").display()
     );
-    assert_eq!(audit(&elsewhere)["broken"], json!(0));
+    assert_eq!(audit(elsewhere)["broken"], 0);
 }
 
 #[test]
@@ -216,16 +209,16 @@ fn validation_takes_the_validation_split_of_the_same_file() {
     }
     fs::write(&file, index.to_string()).unwrap();
     let logs = dir.path().join("logs");
-    let val = ["--val-data", file.to_str().unwrap(), "train.batch_size=4"];
-    let (code, said) = fit(&logs, &file, MethodName::Clip, &val);
-    assert_eq!(code, Some(0), "{said}");
-    let text = fs::read_to_string(logs.join("clip").join("metrics.jsonl")).unwrap();
-    assert!(text.contains("val_loss"), "{text}");
+    fit(&logs, &file, MethodName::Clip)
+        .set("--val-data", &file)
+        .with("train.batch_size=4 train.steps=2")
+        .done();
+    let last = metrics(&logs.join("clip")).pop().unwrap();
+    assert!(last["val_loss"].is_number(), "{last}");
     // Without the split that is trained on, the error lists those that there are.
-    let of_test = format!("{}?split=test", file.display());
-    let (code, said) = fit(&logs, Path::new(&of_test), MethodName::Meru, &[]);
-    assert_eq!(code, Some(2), "{said}");
-    assert!(said.contains("its splits are train, val"), "{said}");
+    let of_test = PathBuf::from(format!("{}?split=test", file.display()));
+    let told = ["its splits are train, val"];
+    fit(&logs, &of_test, MethodName::Meru).refused(&told);
 }
 
 /// Writes the images in every form, each in a folder of its own, and returns what `--data` takes.
@@ -285,84 +278,46 @@ fn write_every_form(folder: &Path, images: &[Captioned]) -> Vec<PathBuf> {
     vec![karpathy, table, beside, tar, parquet]
 }
 
-fn json_of(args: &[&str]) -> Value {
-    let out = trainer(args);
-    let said = String::from_utf8_lossy(&out.stderr);
-    assert!(out.status.success(), "{args:?}: {said}");
-    serde_json::from_slice(&out.stdout).unwrap()
-}
-
-/// Returns the result of the task `retrieval`.
-fn retrieval(data: &[&str]) -> Value {
-    measured("retrieval", data)
-}
-
 /// Returns the result of a task with the small model.
-fn measured(task: &str, data: &[&str]) -> Value {
-    let model = concat!(env!("CARGO_MANIFEST_DIR"), "/../static/models/tiny");
-    let args = [
-        "eval",
-        "--checkpoint",
-        model,
-        "--task",
-        task,
-        "--json",
-        "--data",
-    ];
-    let found = json_of(&[&args[..], data].concat());
-    found.as_array().map_or(&found, |all| &all[0]).clone()
+fn measured(task: &str, data: &[PathBuf]) -> Value {
+    let eval = call("eval --json --no-cache --task").arg(task);
+    let eval = eval.set("--checkpoint", tiny()).arg("--data");
+    data.iter().fold(eval, Call::arg).json()
 }
 
 #[test]
 fn every_form_of_captions_is_the_same_data() {
     let dir = tempfile::tempdir().unwrap();
     let forms = write_every_form(dir.path(), &images(18));
-    let forms: Vec<&str> = forms.iter().map(|path| path.to_str().unwrap()).collect();
-    let mut first: Option<Value> = None;
+    let counts = |found: &Value| [&found["n"], &found["classes"]].map(|n| n.as_u64().unwrap());
+    let mut all_metrics = Vec::new();
     for path in &forms {
-        let audit = json_of(&["data", "audit", "--dataset", "captions", path, "--json"]);
-        assert_eq!(
-            (&audit["records"], &audit["broken"]),
-            (&json!(18), &json!(0)),
-            "{path}"
-        );
-        assert_eq!(audit["captions"]["min"], json!(33), "{path}: {audit}");
+        let shown = path.display();
+        let audit = audit(path);
+        assert_eq!(audit["records"], 18, "{shown}: {audit}");
+        assert_eq!(audit["broken"], 0, "{shown}: {audit}");
+        assert_eq!(audit["captions"]["min"], 33, "{shown}: {audit}");
 
-        let found = retrieval(&[path]);
-        assert_eq!(
-            (&found["n"], &found["classes"]),
-            (&json!(36), &json!(18)),
-            "{path}"
-        );
-        let metrics = found["metrics"].clone();
-        assert_eq!(
-            *first.get_or_insert_with(|| metrics.clone()),
-            metrics,
-            "{path}"
-        );
+        let found = measured("retrieval", std::slice::from_ref(path));
+        assert_eq!(counts(&found), [36, 18], "{shown}");
+        all_metrics.push(found["metrics"].clone());
     }
-    let found = retrieval(&forms[1..4]);
-    assert_eq!(
-        (&found["n"], &found["classes"]),
-        (&json!(108), &json!(54)),
-        "{found}"
-    );
+    for (metrics, path) in all_metrics.iter().zip(&forms) {
+        assert_eq!(*metrics, all_metrics[0], "{}", path.display());
+    }
+    let found = measured("retrieval", &forms[1..4]);
+    assert_eq!(counts(&found), [108, 54], "{found}");
 }
 
-/// Writes thirty plain images: red ones of dogs on a beach, blue ones of people in the snow.
 #[test]
 fn captions_give_the_chains_of_hierarcaps_by_rule() {
     let dir = tempfile::tempdir().unwrap();
     let mut images = images(18);
     images[5].captions = vec!["nothing in particular".to_owned()];
-    let file = write_karpathy(dir.path(), &images, "test");
-    let data = [file.to_str().unwrap()];
+    let data = [write_karpathy(dir.path(), &images, "test")];
     let found = measured("hierarcaps", &data);
-    assert_eq!(
-        (&found["n"], &found["classes"]),
-        (&json!(17), &json!(4 * 17)),
-        "{found}"
-    );
+    assert_eq!(found["n"], 17, "{found}");
+    assert_eq!(found["classes"], 4 * 17, "{found}");
     assert!(found["benchmark"].is_null(), "{found}");
     let missing = found["ledger"]["missing"].to_string();
     assert!(
@@ -370,5 +325,5 @@ fn captions_give_the_chains_of_hierarcaps_by_rule() {
         "{found}"
     );
     let found = measured("ordering", &data);
-    assert_eq!(found["n"], json!(17), "{found}");
+    assert_eq!(found["n"], 17, "{found}");
 }

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use espalier_tests::models::tiny_path;
-use espalier_tests::trainer;
+use espalier_tests::calls::{Call, call};
+use espalier_tests::models::tiny;
 use serde_json::{Value, json};
 
 use crate::captions::{Captioned, write_karpathy};
@@ -29,20 +29,19 @@ fn write_colours(folder: &Path) -> PathBuf {
     write_karpathy(folder, &images, "train")
 }
 
-/// Exports a bundle with detectors of what these images show.
-fn export_told(file: &Path, out: &Path, more: &[&str]) -> std::process::Output {
-    let tiny = tiny_path();
-    let mut args = vec!["export", "--checkpoint", &tiny, "--statements"];
-    args.extend([file.to_str().unwrap(), "--out", out.to_str().unwrap()]);
-    args.extend(more);
-    trainer(&args)
+/// Returns the call that exports a bundle with detectors of what these images show.
+fn export_told(file: &Path, out: &Path) -> Call {
+    call("export")
+        .set("--checkpoint", tiny())
+        .set("--statements", file)
+        .set("--out", out)
 }
 
 #[test]
 fn a_bundle_is_calibrated_again_on_enough_labelled_images() {
     let dir = tempfile::tempdir().unwrap();
     let file = write_colours(dir.path());
-    let tiny = PathBuf::from(tiny_path());
+    let tiny = tiny();
     let tree = fs::read_to_string(tiny.join("taxonomy.tsv")).unwrap();
     let labels = tree.lines().filter_map(|row| row.strip_suffix("\t1"));
     let ids = labels.filter_map(|row| row.split('\t').next());
@@ -56,17 +55,12 @@ fn a_bundle_is_calibrated_again_on_enough_labelled_images() {
             fs::copy(photo, probe.join(id).join("1.webp")).unwrap();
         }
         let out = dir.path().join(format!("told-{count}"));
-        let run = export_told(&file, &out, &["--probe", probe.to_str().unwrap()]);
-        let said = String::from_utf8_lossy(&run.stderr).into_owned();
-        assert_eq!(run.status.code(), Some(0), "{said}");
+        let ended = export_told(&file, &out).set("--probe", probe).done();
         let manifest = fs::read(out.join("manifest.json")).unwrap();
         let manifest: Value = serde_json::from_slice(&manifest).unwrap();
         let measured_on = manifest["provenance"]["measured_on"].clone();
-        (
-            fs::read(out.join("calibration.json")).unwrap(),
-            measured_on,
-            said,
-        )
+        let calibration = fs::read(out.join("calibration.json")).unwrap();
+        (calibration, measured_on, ended.said)
     };
     let shipped = fs::read(tiny.join("calibration.json")).unwrap();
     let (kept, measured_on, said) = calibrated(10);
@@ -88,26 +82,13 @@ fn a_bundle_tells_what_captions_taught_it() {
     });
     fs::write(&shows, described.to_string()).unwrap();
     let out = dir.path().join("told");
-    let more = [
-        "--shows",
-        shows.to_str().unwrap(),
-        "--model-version",
-        "9.1.0",
-    ];
-    let run = export_told(&file, &out, &more);
-    let said = String::from_utf8_lossy(&run.stderr).into_owned();
-    assert_eq!(run.status.code(), Some(0), "{said}");
-    assert!(
-        said.contains("not in the vocabulary, so not used: group"),
-        "{said}"
-    );
+    let export = export_told(&file, &out).with("--model-version 9.1.0");
+    let told = ["not in the vocabulary, so not used: group"];
+    export.set("--shows", &shows).ends_with(0, &told);
 
-    let photo = |number: &str| dir.path().join("images").join(number);
-    let (red, blue) = (photo("000.png"), photo("001.png"));
-    let caption = |photo: &Path| -> Value {
-        let (model, photo) = (out.to_str().unwrap(), photo.to_str().unwrap());
-        let run = trainer(&["caption", "--model", model, photo, "--json"]);
-        serde_json::from_slice(&run.stdout).unwrap()
+    let caption = |photo: &str| {
+        let caption = call("caption --json").set("--model", &out);
+        caption.arg(dir.path().join("images").join(photo)).json()
     };
     let texts = |result: &Value| -> Vec<String> {
         let shows = result["shows"].as_array().unwrap().iter();
@@ -116,26 +97,16 @@ fn a_bundle_tells_what_captions_taught_it() {
         texts.sort_unstable();
         texts
     };
-    let result = caption(&red);
+    let result = caption("000.png");
     assert_eq!(result["model"]["version"], "9.1.0");
     assert_eq!(texts(&result), ["a beach", "a dog", "running"]);
-    assert_eq!(texts(&caption(&blue)), ["people", "snow", "standing"]);
+    let told = ["people", "snow", "standing"];
+    assert_eq!(texts(&caption("001.png")), told);
 
-    let (model, data) = (out.to_str().unwrap(), file.to_str().unwrap());
-    let eval = [
-        "eval",
-        "--checkpoint",
-        model,
-        "--task",
-        "captions",
-        "--data",
-        data,
-        "--json",
-    ];
-    let run = trainer(&[&eval[..], &["--split", "train"]].concat());
-    let found: Value = serde_json::from_slice(&run.stdout).unwrap();
-    let recall = &found["metrics"]["recall_snow"];
-    assert_eq!(recall.as_f64(), Some(1.0), "{found}");
+    let eval = call("eval --task captions --split train --json");
+    let eval = eval.set("--checkpoint", &out).set("--data", &file);
+    let found = eval.json();
+    assert_eq!(found["metrics"]["recall_snow"], 1.0, "{found}");
 }
 
 #[test]
@@ -144,19 +115,17 @@ fn what_cannot_teach_a_bundle_is_named() {
     let file = write_colours(dir.path());
     let out = dir.path().join("told");
     let shows = dir.path().join("shows.json");
-    let refused = |more: &[&str], expected: &str| {
-        let run = export_told(&file, &out, more);
-        let said = String::from_utf8_lossy(&run.stderr).into_owned();
-        assert_eq!(run.status.code(), Some(2), "{said}");
-        assert!(said.contains(expected), "{said}");
+    let refused = |flag: &str, value: &Path, expected: &str| {
+        let export = export_told(&file, &out).set(flag, value);
+        export.refused(&[expected]);
         assert!(!out.join("manifest.json").exists());
     };
-    let flag = ["--shows", shows.to_str().unwrap()];
-    refused(&flag, "shows.json");
+    refused("--shows", &shows, "shows.json");
     fs::write(&shows, "{}").unwrap();
-    refused(&flag, "`vocabulary`");
+    refused("--shows", &shows, "`vocabulary`");
     let lost = json!({"vocabulary": ["dog"], "images": [{"filename": "x.png", "shows": ["dog"]}]});
     fs::write(&shows, lost.to_string()).unwrap();
-    refused(&flag, "x.png");
-    refused(&["--vocabulary", "nowhere.tsv"], "--vocabulary nowhere.tsv");
+    refused("--shows", &shows, "x.png");
+    let nowhere = Path::new("nowhere.tsv");
+    refused("--vocabulary", nowhere, "--vocabulary nowhere.tsv");
 }

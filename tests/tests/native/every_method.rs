@@ -6,31 +6,32 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
+use espalier_tests::calls::call;
 use espalier_tests::methods::{LINEAGES, SYNTHETIC, TrainingData, every_method};
 use espalier_tests::ranks::write_chains;
-use espalier_tests::{taxonomy, trainer};
+use espalier_tests::taxonomy;
 use espalier_trainer::config::{MethodName, TrainConfig};
 use espalier_trainer::fit::checkpoint;
 use espalier_trainer::model_file;
 use serde_json::Value;
 
 /// Terms of the loss that are logged, and settings that give a method all of its terms.
-fn terms_and_settings(method: MethodName) -> (&'static [&'static str], &'static [&'static str]) {
+fn terms_and_settings(method: MethodName) -> (&'static [&'static str], &'static str) {
     match method {
-        MethodName::Clip => (&["contrastive"], &["loss.boxes_as_pairs=true"]),
-        MethodName::Meru => (&["contrastive", "entail", "curv"], &[]),
-        MethodName::Hycoclip => (&["contrastive", "entail_box_image_image", "curv"], &[]),
+        MethodName::Clip => (&["contrastive"], "loss.boxes_as_pairs=true"),
+        MethodName::Meru => (&["contrastive", "entail", "curv"], ""),
+        MethodName::Hycoclip => (&["contrastive", "entail_box_image_image", "curv"], ""),
         MethodName::Phyclip => (
             &["contrastive", "entail_box_image_image", "curv"],
-            &["loss.join=L2"],
+            "loss.join=L2",
         ),
-        MethodName::Atmg => (&["contrastive", "centroid_image", "centroid_text"], &[]),
-        MethodName::Parts => (&["whole_to_part", "part_to_whole"], &[]),
-        MethodName::Rcme => (&["entail_global", "entail_local", "contrastive"], &[]),
-        MethodName::Re => (&["entail", "mined", "pull_back"], &[]),
+        MethodName::Atmg => (&["contrastive", "centroid_image", "centroid_text"], ""),
+        MethodName::Parts => (&["whole_to_part", "part_to_whole"], ""),
+        MethodName::Rcme => (&["entail_global", "entail_local", "contrastive"], ""),
+        MethodName::Re => (&["entail", "mined", "pull_back"], ""),
         MethodName::Ec => (
             &["entail_positive", "entail_negative", "mined"],
-            &["loss.pull_back=0"],
+            "loss.pull_back=0",
         ),
     }
 }
@@ -40,21 +41,18 @@ fn run_name(method: MethodName, data: TrainingData) -> String {
     format!("{}-{}", method.name(), data.dataset)
 }
 
-fn fit(folder: &Path, method: MethodName, data: TrainingData, steps: &str, more: &[&str]) {
-    let (logs, name) = (folder.join("logs"), run_name(method, data));
-    let path = data.path(folder);
-    let mut args = vec!["fit", "--dataset", data.dataset, "--method", method.name()];
-    args.extend(["--model", "vit_t8_64", "--batch-size", "8", "--warmup", "2"]);
-    args.extend(["--lr", "1e-3", "--steps", steps, "--save-frequency", "10"]);
-    args.extend(["--name", &name, "--logs", logs.to_str().unwrap()]);
-    if let Some(path) = &path {
-        args.extend(["--data", path.to_str().unwrap()]);
-    }
-    args.extend(["train.log_frequency=1", "dataset.synthetic_records=64"]);
-    args.extend(more);
-    let out = trainer(&args);
-    let said = String::from_utf8_lossy(&out.stderr);
-    assert!(out.status.success(), "{name}: {said}");
+fn fit(folder: &Path, method: MethodName, data: TrainingData, more: &str) {
+    let fit = call("fit --model vit_t8_64 --batch-size 8 --warmup 2 --lr 1e-3 --save-frequency 10")
+        .set("--method", method.name())
+        .set("--dataset", data.dataset)
+        .set("--name", run_name(method, data))
+        .set("--logs", folder.join("logs"))
+        .with("train.log_frequency=1 dataset.synthetic_records=64")
+        .with(more);
+    match data.path(folder) {
+        Some(path) => fit.set("--data", path).done(),
+        None => fit.done(),
+    };
 }
 
 fn metrics(folder: &Path, run: &str) -> Vec<Value> {
@@ -63,6 +61,12 @@ fn metrics(folder: &Path, run: &str) -> Vec<Value> {
     text.lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect()
+}
+
+/// Returns the mean of a logged value.
+fn mean(name: &str, lines: &[Value]) -> f64 {
+    let values = lines.iter().map(|line| line[name].as_f64().unwrap());
+    values.sum::<f64>() / lines.len() as f64
 }
 
 fn weights(run: &Path, step: u64) -> BTreeMap<String, Vec<f32>> {
@@ -114,10 +118,10 @@ fn every_method_learns_logs_its_terms_and_resumes() {
     for (method, data) in every_method() {
         let name = run_name(method, data);
         let (terms, settings) = terms_and_settings(method);
-        let more = [settings, &["--wd", "0", "train.keep=3"]].concat();
-        fit(dir.path(), method, data, "20", &more);
-        let again = [&more[..], &["--resume", "latest"]].concat();
-        fit(dir.path(), method, data, "24", &again);
+        let more = format!("--wd 0 train.keep=3 {settings}");
+        fit(dir.path(), method, data, &format!("{more} --steps 20"));
+        let again = format!("{more} --steps 24 --resume latest");
+        fit(dir.path(), method, data, &again);
         let lines = metrics(dir.path(), &name);
         let steps: Vec<u64> = lines.iter().map(|l| l["step"].as_u64().unwrap()).collect();
         assert_eq!(steps, (1..=24).collect::<Vec<u64>>(), "{name}");
@@ -126,13 +130,7 @@ fn every_method_learns_logs_its_terms_and_resumes() {
             let numbers = lines.iter().all(|line| line[*term].is_number());
             assert!(numbers, "{name}: {term} is not logged");
         }
-        let mean = |part: &[Value]| {
-            part.iter()
-                .map(|line| line["loss"].as_f64().unwrap())
-                .sum::<f64>()
-                / part.len() as f64
-        };
-        let (first, last) = (mean(&lines[..5]), mean(&lines[19..]));
+        let (first, last) = (mean("loss", &lines[..5]), mean("loss", &lines[19..]));
         assert!(
             last < first,
             "{name}: expected a loss below {first}, found {last}"
@@ -165,13 +163,9 @@ fn every_method_has_a_recipe_and_a_row_in_the_documents() {
 fn images_learn_their_labels_and_images_of_nothing_have_none() {
     let dir = tempfile::tempdir().unwrap();
     let (method, data) = (MethodName::Hycoclip, SYNTHETIC);
-    let more = ["loss.labels=1", "loss.order=1", "loss.outliers=1"];
-    fit(dir.path(), method, data, "40", &more);
+    let more = "--steps 40 loss.labels=1 loss.order=1 loss.outliers=1";
+    fit(dir.path(), method, data, more);
     let lines = metrics(dir.path(), &run_name(method, data));
-    let mean = |term: &str, part: &[Value]| {
-        let values = part.iter().map(|line| line[term].as_f64().unwrap());
-        values.sum::<f64>() / part.len() as f64
-    };
     let (first, last) = (&lines[..5], &lines[35..]);
     for term in ["labels", "order"] {
         assert!(mean(term, last) < mean(term, first), "{term} did not fall");
@@ -187,15 +181,10 @@ fn order_is_learned_and_measured() {
     let dir = tempfile::tempdir().unwrap();
     write_chains(dir.path());
     let (method, data) = (MethodName::Ec, LINEAGES);
-    fit(dir.path(), method, data, "40", &["loss.pull_back=0"]);
+    fit(dir.path(), method, data, "--steps 40 loss.pull_back=0");
     let run = dir.path().join("logs").join(run_name(method, data));
-    let ranks = dir.path().join("ranks.tsv");
-    let (run, ranks) = (run.to_str().unwrap(), ranks.to_str().unwrap());
-    let base = ["eval", "--task", "ordering", "--json"];
-    let out = trainer(&[&base, ["--checkpoint", run, "--data", ranks].as_slice()].concat());
-    let said = String::from_utf8_lossy(&out.stderr);
-    assert!(out.status.success(), "{said}");
-    let record: Value = serde_json::from_slice(&out.stdout).unwrap();
+    let eval = call("eval --task ordering --json").set("--checkpoint", run);
+    let record = eval.set("--data", dir.path().join("ranks.tsv")).json();
     assert_eq!(record["n"], 16);
     let tau = record["metrics"]["tau_d"].as_f64().unwrap();
     assert!(tau > 0.9, "{record}");
@@ -203,91 +192,46 @@ fn order_is_learned_and_measured() {
 
 #[test]
 fn boxes_of_drawn_images_are_large_enough_for_a_large_model() {
-    let out = trainer(
-        &[
-            ["fit", "--dry-run", "--dataset", "synthetic"].as_slice(),
-            &["--method", "hycoclip", "--model", "efficientnet_lite0"],
-            &["--batch-size", "2"],
-        ]
-        .concat(),
-    );
-    let said = String::from_utf8_lossy(&out.stderr);
-    assert!(out.status.success(), "{said}");
-}
-
-fn refused(args: &[&str], words: &[&str]) {
-    let out = trainer(args);
-    let said = String::from_utf8_lossy(&out.stderr);
-    assert_eq!(out.status.code(), Some(2), "{args:?}: {said}");
-    for word in words {
-        assert!(said.contains(word), "{args:?}: no `{word}` in: {said}");
-    }
+    call("fit --dry-run --dataset synthetic --method hycoclip --model efficientnet_lite0")
+        .with("--batch-size 2")
+        .done();
 }
 
 #[test]
 fn data_that_a_method_cannot_use_is_refused_in_words() {
     let dir = tempfile::tempdir().unwrap();
     write_chains(dir.path());
-    let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
-    let fit = |method, dataset, data: &str, words: &[&str]| {
-        let base = ["fit", "--dry-run", "--batch-size", "4", "--method", method];
-        refused(
-            &[&base, ["--dataset", dataset, "--data", data].as_slice()].concat(),
-            words,
-        );
+    let path = |name: &str| dir.path().join(name);
+    let refused = |method: &str, dataset: &str, data: &str, words: &[&str]| {
+        call("fit --dry-run --batch-size 4")
+            .set("--method", method)
+            .set("--dataset", dataset)
+            .set("--data", path(data))
+            .refused(words);
     };
-    fit(
-        "hycoclip",
-        "hierarcaps",
-        &path("chains.csv"),
-        &["boxes", "only texts"],
-    );
-    fit(
-        "parts",
-        "taxonomy",
-        &path("ranks.tsv"),
-        &["images with boxes"],
-    );
+    let words = ["boxes", "only texts"];
+    refused("hycoclip", "hierarcaps", "chains.csv", &words);
+    refused("parts", "taxonomy", "ranks.tsv", &["images with boxes"]);
 
     fs::write(path("three.csv"), "positive,negative\na=>b=>c,d=>e=>f\n").unwrap();
-    fit(
-        "re",
-        "hierarcaps",
-        &path("three.csv"),
-        &["expected 4 tiers, found 3"],
-    );
-    fs::write(path("empty.tsv"), "kingdom\tphylum\tclass\nA\t\tC\n").unwrap();
-    fit(
-        "rcme",
-        "taxonomy",
-        &path("empty.tsv"),
-        &["line 2", "phylum is empty"],
-    );
-    fs::write(
-        path("alike.tsv"),
-        "kingdom\tphylum\tclass\nA\tB\tC\nA\tB\tC\n",
-    )
-    .unwrap();
-    fit(
-        "rcme",
-        "taxonomy",
-        &path("alike.tsv"),
-        &["line 3", "already on line 2"],
-    );
-    fs::write(path("one.tsv"), "kingdom\tphylum\tclass\nA\tB\tC\n").unwrap();
-    fit(
-        "rcme",
-        "taxonomy",
-        &path("one.tsv"),
-        &["distinguish it from other labels"],
-    );
+    let words = ["expected 4 tiers, found 3"];
+    refused("re", "hierarcaps", "three.csv", &words);
 
+    let lineages = |rows: &str| format!("kingdom\tphylum\tclass\n{rows}");
+    let same = lineages("A\tB\tC\nA\tB\tC\n");
     let cycle = taxonomy("r\troot\t\t0\na\ta\tb|r\t0\nb\tb\ta\t1\n");
-    fs::write(path("cycle.tsv"), cycle).unwrap();
-    fit("rcme", "taxonomy", &path("cycle.tsv"), &["cycle"]);
     let orphan = taxonomy("r\troot\t\t0\na\ta\tx\t1\n");
-    fs::write(path("orphan.tsv"), orphan).unwrap();
-    fit("rcme", "taxonomy", &path("orphan.tsv"), &["missing"]);
+    let tables: [(String, &[&str]); 5] = [
+        (lineages("A\t\tC\n"), &["line 2", "phylum is empty"]),
+        (same, &["line 3", "already on line 2"]),
+        (lineages("A\tB\tC\n"), &["distinguish it from other labels"]),
+        (cycle, &["cycle"]),
+        (orphan, &["missing"]),
+    ];
+    for (table, words) in tables {
+        fs::write(path("rows.tsv"), table).unwrap();
+        refused("rcme", "taxonomy", "rows.tsv", words);
+    }
 
     let classes = dir.path().join("classes/n1");
     fs::create_dir_all(&classes).unwrap();
@@ -297,5 +241,5 @@ fn data_that_a_method_cannot_use_is_refused_in_words() {
             .save(name)
             .unwrap();
     }
-    fit("hycoclip", "taxonomy", &path("classes"), &["no usable box"]);
+    refused("hycoclip", "taxonomy", "classes", &["no usable box"]);
 }

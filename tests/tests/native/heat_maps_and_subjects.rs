@@ -16,11 +16,11 @@ fn photo(name: &str) -> RgbImage {
     image::open(sample(name)).unwrap().to_rgb8()
 }
 
-/// Returns a photo with the cat in its upper left quarter and grey elsewhere.
-fn cat_in_the_corner() -> RgbImage {
+/// Returns a grey photo of 400 pixels with a sample in a square of it.
+fn in_a_corner(name: &str, at: i64, side: u32) -> RgbImage {
     let mut canvas = RgbImage::from_pixel(400, 400, Rgb([127; 3]));
-    let cat = resize(&photo("cat"), 150, 150, FilterType::Triangle);
-    replace(&mut canvas, &cat, 40, 40);
+    let sample = resize(&photo(name), side, side, FilterType::Triangle);
+    replace(&mut canvas, &sample, at, at);
     canvas
 }
 
@@ -34,7 +34,7 @@ fn heat(captioner: &Captioner, photo: &RgbImage, node: &str) -> (HeatMap, u64) {
 
 #[test]
 fn the_heat_of_a_cat_lies_on_the_cat_and_is_the_same_on_kernels_and_backend() {
-    let photo = cat_in_the_corner();
+    let photo = in_a_corner("cat", 40, 150);
     let kernels = captioner(&shipped(), &Engine::Kernels);
     let (map, reported) = heat(&kernels, &photo, CAT);
     assert_eq!((map.rows, map.columns, reported), (7, 7, 0));
@@ -49,18 +49,10 @@ fn the_heat_of_a_cat_lies_on_the_cat_and_is_the_same_on_kernels_and_backend() {
     }
 }
 
-/// Returns a photo with people in canoes in its lower right quarter and grey elsewhere.
-fn canoes_in_the_corner() -> RgbImage {
-    let mut canvas = RgbImage::from_pixel(400, 400, Rgb([127; 3]));
-    let canoes = resize(&photo("canoes"), 180, 180, FilterType::Triangle);
-    replace(&mut canvas, &canoes, 200, 200);
-    canvas
-}
-
 #[test]
 fn the_heat_of_a_statement_lies_on_what_it_tells() {
     let captioner = captioner(&shipped(), &Engine::Kernels);
-    let photo = canoes_in_the_corner();
+    let photo = in_a_corner("canoes", 200, 180);
     let occlusions = pollster::block_on(captioner.occlusions(&photo, |_, _| ())).unwrap();
     for caption in ["people", "people in a boat"] {
         let claim = captioner.claim(caption).unwrap();

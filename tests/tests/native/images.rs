@@ -5,67 +5,25 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use espalier_core::caption::CaptionResult;
-use espalier_tests::models::tiny_path;
+use espalier_tests::browser::natively;
+use espalier_tests::calls::{Call, call};
+use espalier_tests::models::tiny;
 use espalier_tests::photos::{grey, jpeg, keep, landscape, noise, save};
-use espalier_tests::trainer;
 use image::{ImageFormat, RgbImage};
 
-/// Outcome of `trainer caption`.
-struct Captioned {
-    code: Option<i32>,
-    results: Vec<CaptionResult>,
-    /// For each line its file, and whether it has an error.
-    files: Vec<(String, bool)>,
-    said: String,
-}
-
-/// Returns the name of the file of a line, and whether it has an error.
-fn file_of(line: &str) -> (String, bool) {
-    let line: serde_json::Value = serde_json::from_str(line).unwrap();
-    let file = Path::new(line["file"].as_str().unwrap());
-    let name = file.file_name().unwrap().to_string_lossy().into_owned();
-    (name, line["error"].is_string())
-}
-
-fn caption(photos: &[PathBuf]) -> Captioned {
-    let bundle = tiny_path();
-    let photos: Vec<String> = photos
-        .iter()
-        .map(|p| p.to_string_lossy().into_owned())
-        .collect();
-    let mut args = vec!["caption", "--json", "--model", &bundle];
-    args.extend(photos.iter().map(String::as_str));
-    let output = trainer(&args);
-    let lines = String::from_utf8(output.stdout).unwrap();
-    Captioned {
-        code: output.status.code(),
-        results: lines
-            .lines()
-            .filter(|line| !line.contains("\"error\":"))
-            .map(|line| serde_json::from_str(line).unwrap())
-            .collect(),
-        files: lines.lines().map(file_of).collect(),
-        said: String::from_utf8_lossy(&output.stderr).into_owned(),
-    }
-}
-
-/// Captions a part of a photo.
-fn part(photo: &Path, region: &str) -> CaptionResult {
-    let (bundle, photo) = (tiny_path(), photo.to_string_lossy());
-    let output = trainer(&[
-        "caption", "--json", "--model", &bundle, "--region", region, &photo,
-    ]);
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}");
-    serde_json::from_slice(&output.stdout).unwrap()
+/// Returns the call that captions photos.
+fn caption(photos: &[PathBuf]) -> Call {
+    let caption = call("caption --json").set("--model", tiny());
+    photos.iter().fold(caption, Call::arg)
 }
 
 /// Captions photos that must all be readable.
 fn results(photos: &[PathBuf]) -> Vec<CaptionResult> {
-    let captioned = caption(photos);
-    assert_eq!(captioned.code, Some(0), "{}", captioned.said);
-    assert_eq!(captioned.results.len(), photos.len());
-    captioned.results
+    let lines = caption(photos).done().out;
+    let result = |line| serde_json::from_str(line).unwrap();
+    let results: Vec<CaptionResult> = lines.lines().map(result).collect();
+    assert_eq!(results.len(), photos.len());
+    results
 }
 
 /// Returns the largest difference of similarity among the captions that two results share; infinite
@@ -128,18 +86,11 @@ fn every_kind_of_image_is_captioned_as_the_plain_image_of_its_pixels() {
             .position(|(file, ..)| file.ends_with(name))
             .unwrap()
     };
-    let files = results(
-        &golden
-            .iter()
-            .map(|(file, ..)| file.clone())
-            .collect::<Vec<_>>(),
-    );
-    let plain = results(
-        &golden
-            .iter()
-            .map(|(_, plain, _)| plain.clone())
-            .collect::<Vec<_>>(),
-    );
+    let (files, plain): (Vec<PathBuf>, Vec<PathBuf>) = golden
+        .iter()
+        .map(|(file, plain, _)| (file.clone(), plain.clone()))
+        .unzip();
+    let (files, plain) = (results(&files), results(&plain));
     let colour = apart(&plain[named("rgb.png")], &plain[named("grey.png")]);
     for ((path, _, levels), (file, plain)) in golden.iter().zip(files.iter().zip(&plain)) {
         let name = path.file_name().unwrap().to_string_lossy();
@@ -184,7 +135,7 @@ fn a_part_is_read_as_a_photo_of_its_full_resolution_pixels() {
     let whole = landscape(2_400, 1_600);
     let cut = image::imageops::crop_imm(&whole, 1_440, 320, 240, 160).to_image();
     let photo = save(folder.path(), "whole.png", whole);
-    let of_part = part(&photo, "0.6,0.2,0.7,0.3");
+    let of_part = natively(&photo, &["--region", "0.6,0.2,0.7,0.3"]);
     let of_cut = results(&[save(folder.path(), "cut.png", cut)]).remove(0);
     assert_eq!(of_part.ladder, of_cut.ladder);
     assert_eq!(of_part.taxonomy, of_cut.taxonomy);
@@ -239,27 +190,15 @@ fn what_cannot_be_read_ends_with_code_2_and_says_why() {
     ];
     for (name, bytes, words) in cases {
         let path = keep(folder.path(), name, &bytes);
-        let found = caption(std::slice::from_ref(&path));
-        assert_eq!(found.code, Some(2), "{name}: {}", found.said);
-        assert!(
-            found.said.contains(words) && found.said.contains(name),
-            "{name}: {}",
-            found.said
-        );
-        assert!(!found.said.contains("panicked"), "{}", found.said);
-        assert!(found.results.is_empty());
+        let told = caption(&[path]).refused(&[words, name]).json();
+        assert!(told["error"].is_string(), "{told}");
     }
     for path in [
         folder.path().to_path_buf(),
         folder.path().join("nowhere.jpg"),
     ] {
-        let found = caption(std::slice::from_ref(&path));
-        assert_eq!(found.code, Some(2), "{}", found.said);
-        assert!(
-            found.said.contains(&*path.to_string_lossy()),
-            "{}",
-            found.said
-        );
+        let shown = path.display().to_string();
+        caption(&[path]).refused(&[&shown]);
     }
 }
 
@@ -269,25 +208,19 @@ fn a_photo_that_cannot_be_read_does_not_stop_the_others() {
     let good = keep(folder.path(), "good.jpg", &jpeg(&landscape(120, 90), 1));
     let bad = keep(folder.path(), "bad.jpg", b"no photo");
     let worse = keep(folder.path(), "worse.jpg", b"");
-    let found = caption(&[bad, good.clone(), worse, good]);
-    assert_eq!(found.code, Some(2), "{}", found.said);
-    assert_eq!(found.results.len(), 2);
-    assert_eq!(found.results[0].ladder, found.results[1].ladder);
-    let expected = [
+    let call = caption(&[bad, good.clone(), worse, good]);
+    let found = call.refused(&["bad.jpg", "worse.jpg"]).json_lines();
+    assert_eq!(found.len(), 4);
+    for (line, (name, is_bad)) in found.iter().zip([
         ("bad.jpg", true),
         ("good.jpg", false),
         ("worse.jpg", true),
         ("good.jpg", false),
-    ];
-    assert_eq!(
-        found.files,
-        expected.map(|(name, bad)| (name.to_owned(), bad))
-    );
-    assert!(
-        found.said.contains("bad.jpg") && found.said.contains("worse.jpg"),
-        "{}",
-        found.said
-    );
+    ]) {
+        assert!(line["file"].as_str().unwrap().ends_with(name), "{line}");
+        assert_eq!(line["error"].is_string(), is_bad, "{line}");
+    }
+    assert_eq!(found[1]["ladder"], found[3]["ladder"]);
 }
 
 /// Writes a PNG row by row, so that the test itself does not hold the whole image in memory.

@@ -8,27 +8,19 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use espalier_tests::trainer_command;
+use espalier_tests::calls::{Call, call};
 
-/// Returns a command that trains on synthetic data into the folder `logs`.
-fn fit(logs: &Path, more: &[&str]) -> Command {
-    let mut command = trainer_command();
-    let fixed = "fit --dataset synthetic --model vit_t8_64 --warmup 2 --lr 1e-3";
-    command.args(fixed.split(' ')).arg("--logs").arg(logs);
-    command.args(["--name", "a"]).args(more);
-    if !more.contains(&"--batch-size") {
-        command.args(["--batch-size", "8"]);
-    }
-    command.args(["train.log_frequency=1", "dataset.synthetic_records=256"]);
-    command
-}
-
-/// Runs a command to its end; returns the exit code and what it said.
-fn ended(mut command: Command) -> (Option<i32>, String) {
-    let out = command.output().unwrap();
-    let said = String::from_utf8_lossy(&out.stderr).into_owned();
-    assert!(!said.contains("panicked"), "{said}");
-    (out.status.code(), said)
+/// Returns the call that trains on synthetic data into the folder `logs`.
+fn fit(logs: &Path, more: &str) -> Call {
+    let size = match more.contains("--batch-size") {
+        true => "",
+        false => "--batch-size 8",
+    };
+    call("fit --dataset synthetic --model vit_t8_64 --warmup 2 --lr 1e-3 --name a")
+        .set("--logs", logs)
+        .with(size)
+        .with(more)
+        .with("train.log_frequency=1 dataset.synthetic_records=256")
 }
 
 fn wait_until(what: &str, holds: impl Fn() -> bool) {
@@ -48,12 +40,7 @@ fn signal(child: &Child, name: &str) {
 
 /// Returns the names in the folder of checkpoints.
 fn checkpoints(logs: &Path) -> Vec<String> {
-    let entries = fs::read_dir(logs.join("a/checkpoints")).unwrap();
-    let mut names: Vec<String> = entries
-        .map(|e| e.unwrap().file_name().into_string().unwrap())
-        .collect();
-    names.sort();
-    names
+    espalier_fixtures::listing::names(&logs.join("a/checkpoints"))
 }
 
 fn copy(from: &Path, to: &Path) {
@@ -75,30 +62,14 @@ fn a_resumed_deterministic_run_ends_with_the_bits_of_an_unbroken_one() {
     for (method, batch) in [("clip", "8"), ("hycoclip", "8"), ("clip", "4")] {
         let dir = tempfile::tempdir().unwrap();
         let (whole, resumed) = (dir.path().join("whole"), dir.path().join("resumed"));
-        let more = [
-            "--method",
-            method,
-            "--steps",
-            "4",
-            "--save-frequency",
-            "2",
-            "--deterministic",
-            "--ema",
-            "0.9",
-            "--batch-size",
-            batch,
-        ];
-        let (code, said) = ended(fit(&whole, &more));
-        assert_eq!(code, Some(0), "{said}");
+        let fixed = "--steps 4 --save-frequency 2 --deterministic --ema 0.9";
+        let more = format!("{fixed} --method {method} --batch-size {batch}");
+        fit(&whole, &more).done();
         // As after a kill between the two checkpoints.
         copy(&whole, &resumed);
         fs::remove_dir_all(resumed.join("a/checkpoints/checkpoint_00000004")).unwrap();
-        let (code, said) = ended(fit(
-            &resumed,
-            &[&["--resume", "latest"], &more[..]].concat(),
-        ));
-        assert_eq!(code, Some(0), "{said}");
-        assert!(said.contains("resumes after step 2"), "{said}");
+        let again = fit(&resumed, &more).with("--resume latest");
+        again.ends_with(0, &["resumes after step 2"]);
         // The file of the optimiser lists the same values in any order.
         for file in ["model.safetensors", "ema.safetensors", "state.json"] {
             let bytes = |logs: &Path| {
@@ -117,53 +88,26 @@ fn a_resumed_deterministic_run_ends_with_the_bits_of_an_unbroken_one() {
 fn a_run_is_not_resumed_with_another_configuration_unless_that_is_asked_for() {
     let dir = tempfile::tempdir().unwrap();
     let logs = dir.path();
-    let (code, said) = ended(fit(logs, &["--method", "clip", "--steps", "2"]));
-    assert_eq!(code, Some(0), "{said}");
+    fit(logs, "--method clip --steps 2").done();
     let config = || fs::read_to_string(logs.join("a/config.toml")).unwrap();
     let first = config();
-    let changed = [
-        "--resume",
-        "latest",
-        "--method",
-        "meru",
-        "--seed",
-        "9",
-        "--batch-size",
-        "16",
-        "--steps",
-        "3",
-    ];
-    let (code, said) = ended(fit(logs, &changed));
-    assert_eq!(code, Some(2), "{said}");
-    for expected in [
+    let resumed = |more: &str| fit(logs, more).with("--resume latest");
+    let changed = "--method meru --seed 9 --batch-size 16 --steps 3";
+    let refused = resumed(changed).refused(&[
         "train.method: \"clip\" in the run, \"meru\" now",
         "train.seed: 0 in the run, 9 now",
         "train.batch_size: 8 in the run, 16 now",
         "--resume-with-changes",
-    ] {
-        assert!(said.contains(expected), "{expected}: {said}");
-    }
+    ]);
+    assert!(!refused.said.contains("train.steps"), "{}", refused.said);
     assert_eq!(config(), first);
     // More steps are no other configuration.
-    let (code, said) = ended(fit(logs, &["--resume", "latest", "--steps", "3"]));
-    assert_eq!(code, Some(0), "{said}");
+    resumed("--steps 3").done();
     let kept = fs::read_to_string(logs.join("a/config_1.toml")).unwrap();
     assert!(kept.contains("# train.steps: 2 before, 3 since"), "{kept}");
     assert!(kept.ends_with(&first), "{kept}");
     // With the flag the run goes on, and what it was before is kept.
-    let (code, said) = ended(fit(
-        logs,
-        &[
-            "--resume",
-            "latest",
-            "--seed",
-            "9",
-            "--steps",
-            "4",
-            "--resume-with-changes",
-        ],
-    ));
-    assert_eq!(code, Some(0), "{said}");
+    resumed("--seed 9 --steps 4 --resume-with-changes").done();
     assert!(config().contains("seed = 9"));
     let kept = fs::read_to_string(logs.join("a/config_2.toml")).unwrap();
     assert!(kept.contains("after step 3") && kept.contains("# train.seed: 0 before, 9 since"));
@@ -173,11 +117,8 @@ fn a_run_is_not_resumed_with_another_configuration_unless_that_is_asked_for() {
 fn a_signal_writes_a_checkpoint_and_is_the_exit_code() {
     for (name, expected) in [("INT", 130), ("TERM", 143)] {
         let dir = tempfile::tempdir().unwrap();
-        let more = ["--method", "clip", "--steps", "100000"];
-        let mut child = fit(dir.path(), &more)
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
+        let mut command = fit(dir.path(), "--method clip --steps 100000").command();
+        let mut child = command.stderr(Stdio::null()).spawn().unwrap();
         let metrics = dir.path().join("a/metrics.jsonl");
         wait_until("no step was taken", || {
             fs::metadata(&metrics).is_ok_and(|found| found.len() > 0)
@@ -193,18 +134,9 @@ fn a_signal_writes_a_checkpoint_and_is_the_exit_code() {
 #[test]
 fn a_second_interrupt_ends_at_once_and_leaves_no_temporary_file() {
     let dir = tempfile::tempdir().unwrap();
-    let more = [
-        "--method",
-        "clip",
-        "--steps",
-        "100000",
-        "--save-frequency",
-        "1",
-    ];
-    let mut child = fit(dir.path(), &more)
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let more = "--method clip --steps 100000 --save-frequency 1";
+    let mut command = fit(dir.path(), more).command();
+    let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
     let noted = dir.path().join("a/last_checkpoint.txt");
     wait_until("no checkpoint was written", || noted.exists());
     signal(&child, "INT");
@@ -235,21 +167,10 @@ fn a_second_interrupt_ends_at_once_and_leaves_no_temporary_file() {
 fn a_reader_that_closes_the_pipe_stops_a_run_with_a_checkpoint() {
     let dir = tempfile::tempdir().unwrap();
     // A line every ten seconds would make the test slow: validation is reported at each checkpoint.
-    let more = [
-        "--method",
-        "clip",
-        "--steps",
-        "100000",
-        "--save-frequency",
-        "2",
-        "--val-data",
-        "synthetic",
-        "train.val_batches=1",
-    ];
-    let mut child = fit(dir.path(), &more)
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let more = "--method clip --steps 100000 --save-frequency 2 --val-data synthetic";
+    let fit = fit(dir.path(), more).with("train.val_batches=1");
+    let mut command = fit.command();
+    let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
     let mut said = BufReader::new(child.stderr.take().unwrap());
     let mut line = String::new();
     said.read_line(&mut line).unwrap();
@@ -263,11 +184,9 @@ fn a_reader_that_closes_the_pipe_stops_a_run_with_a_checkpoint() {
 fn output_that_cannot_be_written_is_an_error_in_words() {
     let command = |stdout: Stdio| {
         let dir = tempfile::tempdir().unwrap();
-        let mut dry_run = fit(
-            dir.path(),
-            &["--method", "clip", "--steps", "1", "--dry-run"],
-        );
+        let dry_run = fit(dir.path(), "--method clip --steps 1 --dry-run");
         let mut child = dry_run
+            .command()
             .stdout(stdout)
             .stderr(Stdio::piped())
             .spawn()
@@ -290,40 +209,14 @@ fn output_that_cannot_be_written_is_an_error_in_words() {
 }
 
 #[test]
-fn what_a_kill_leaves_of_a_checkpoint_is_removed_when_the_run_is_resumed() {
-    let dir = tempfile::tempdir().unwrap();
-    let (code, said) = ended(fit(dir.path(), &["--method", "clip", "--steps", "2"]));
-    assert_eq!(code, Some(0), "{said}");
-    for name in [".checkpoint_00000003.tmp", ".checkpoint_00000001.old.tmp"] {
-        let folder = dir.path().join("a/checkpoints").join(name);
-        fs::create_dir(&folder).unwrap();
-        fs::write(folder.join("optim.bpk"), "half").unwrap();
-    }
-    let (code, said) = ended(fit(dir.path(), &["--resume", "latest", "--steps", "3"]));
-    assert_eq!(code, Some(0), "{said}");
-    assert_eq!(
-        checkpoints(dir.path()),
-        ["checkpoint_00000002", "checkpoint_00000003"]
-    );
-}
-
-#[test]
 fn a_taxonomy_without_a_label_of_the_data_is_refused() {
     let dir = tempfile::tempdir().unwrap();
-    let labels = ["--method", "clip", "--steps", "3", "loss.labels=1"];
-    let (code, said) = ended(fit(
-        dir.path(),
-        &[&["--taxonomy", "imagenet"], &labels[..]].concat(),
-    ));
-    assert_eq!(code, Some(2), "{said}");
-    assert!(
-        said.contains("labels of the taxonomy (imagenet; 1000 labels"),
-        "{said}"
-    );
+    let labels = || fit(dir.path(), "--method clip --steps 3 loss.labels=1");
+    let told = ["labels of the taxonomy (imagenet; 1000 labels"];
+    labels().with("--taxonomy imagenet").refused(&told);
     assert!(
         !dir.path().join("a").exists(),
         "a run that cannot learn was begun"
     );
-    let (code, said) = ended(fit(dir.path(), &labels));
-    assert_eq!(code, Some(0), "{said}");
+    labels().done();
 }

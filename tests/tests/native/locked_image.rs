@@ -5,35 +5,16 @@ use std::path::Path;
 
 use burn::tensor::Device;
 use espalier_core::weights::{HostTensor, Tensors};
-use espalier_tests::trainer;
+use espalier_tests::calls::{Call, call};
 use espalier_trainer::{classifier_file, model_file};
 use serde_json::Value;
 
-const DATA: [&str; 2] = ["train.log_frequency=1", "dataset.synthetic_records=48"];
-
-fn fit(logs: &Path, name: &str, more: &[&str]) -> String {
-    let logs = logs.to_str().unwrap();
-    let base = [
-        "fit",
-        "--dataset",
-        "synthetic",
-        "--model",
-        "vit_t8_64",
-        "--batch-size",
-        "8",
-        "--warmup",
-        "1",
-        "--lr",
-        "1e-3",
-        "--logs",
-        logs,
-        "--name",
-        name,
-    ];
-    let out = trainer(&[&base, more, &DATA].concat());
-    let said = String::from_utf8_lossy(&out.stderr).into_owned();
-    assert!(out.status.success(), "{said}");
-    said
+/// Returns the call that trains on synthetic data.
+fn fit(logs: &Path, name: &str) -> Call {
+    call("fit --dataset synthetic --model vit_t8_64 --batch-size 8 --warmup 1 --lr 1e-3")
+        .set("--logs", logs)
+        .set("--name", name)
+        .with("train.log_frequency=1 dataset.synthetic_records=48")
 }
 
 fn weights(run: &Path) -> Tensors {
@@ -51,26 +32,21 @@ fn losses(logs: &Path, name: &str) -> Vec<Value> {
 #[test]
 fn a_locked_encoder_stays_its_projection_learns_and_a_teacher_teaches() {
     let dir = tempfile::tempdir().unwrap();
-    let (logs, cache) = (dir.path().join("logs"), dir.path().join("cache"));
-    let cache = cache.to_str().unwrap();
-    fit(&logs, "start", &["--method", "clip", "--steps", "1"]);
+    let logs = dir.path().join("logs");
+    fit(&logs, "start").with("--method clip --steps 1").done();
     let start = logs.join("start");
-    let lock = ["--lock-image", "--feature-cache", cache, "--init"];
-    let lock = [&lock[..], &[start.to_str().unwrap()]].concat();
-    let with = |more: &[&'static str]| [&lock[..], more].concat();
+    let locked = |name: &str, more: &str| {
+        fit(&logs, name)
+            .with("--lock-image")
+            .set("--feature-cache", dir.path().join("cache"))
+            .set("--init", &start)
+            .with(more)
+            .done()
+            .said
+    };
 
-    let said = fit(
-        &logs,
-        "first",
-        &with(&[
-            "--method",
-            "hycoclip",
-            "--steps",
-            "6",
-            "--feature-views",
-            "2",
-        ]),
-    );
+    let views = "--method hycoclip --steps 6 --feature-views 2";
+    let said = locked("first", views);
     assert!(said.contains("0 read from the cache"), "{said}");
     assert!(said.contains("steps per second"), "{said}");
     let (before, after) = (weights(&start), weights(&logs.join("first")));
@@ -85,23 +61,12 @@ fn a_locked_encoder_stays_its_projection_learns_and_a_teacher_teaches() {
     }
 
     // The same images again: all features are cached, and a resumed run takes the same steps.
-    let whole = with(&[
-        "--method",
-        "hycoclip",
-        "--steps",
-        "6",
-        "--feature-views",
-        "2",
-        "--save-frequency",
-        "3",
-        "train.deterministic=true",
-    ]);
-    let said = fit(&logs, "whole", &whole);
+    let more = format!("{views} --save-frequency 3 train.deterministic=true");
+    let said = locked("whole", &more);
     assert!(said.contains(": 0 computed, "), "{said}");
     let third = logs.join("whole/checkpoints/checkpoint_00000003");
-    let again = ["--resume", third.to_str().unwrap()];
     let known = losses(&logs, "whole");
-    fit(&logs, "whole", &again);
+    fit(&logs, "whole").set("--resume", third).done();
     let found = losses(&logs, "whole");
     assert_eq!((known.len(), found.len()), (6, 6));
     for (a, b) in known.iter().zip(&found) {
@@ -114,15 +79,6 @@ fn a_locked_encoder_stays_its_projection_learns_and_a_teacher_teaches() {
     }
 
     // Distillation needs a classifier beside the checkpoint.
-    let distil = with(&[
-        "--method",
-        "clip",
-        "--steps",
-        "4",
-        "loss.distill=1",
-        "loss.distill_labels=6",
-        "dataset.synthetic_features=4",
-    ]);
     let path = classifier_file::classifier_path(&start).unwrap();
     let taxonomy = espalier_trainer::data::formats::synthetic::taxonomy_tsv();
     let labelled = taxonomy.lines().filter(|line| line.ends_with("\t1"));
@@ -141,7 +97,9 @@ fn a_locked_encoder_stays_its_projection_learns_and_a_teacher_teaches() {
         data: vec![0.0; labels.len()],
     };
     classifier_file::write(&path, weight, bias, &labels).unwrap();
-    let said = fit(&logs, "taught", &distil);
+    let distil = "--method clip --steps 4 loss.distill=1 loss.distill_labels=6";
+    let more = format!("{distil} dataset.synthetic_features=4");
+    let said = locked("taught", &more);
     assert!(said.contains("samples 4 features per step"), "{said}");
     let lines = losses(&logs, "taught");
     for key in ["distill", "synthetic"] {

@@ -8,8 +8,7 @@ use burn::module::{Module, ModuleVisitor, Param};
 use burn::tensor::{Device, Tensor};
 use espalier_core::input::{TokenBatch, Tokenizer};
 use espalier_core::model::{DualEncoder, Preset};
-use espalier_trainer::config::Trainable;
-use espalier_trainer::config::{MethodName, Precision, TrainConfig};
+use espalier_trainer::config::{MethodName, Precision, TrainConfig, Trainable};
 use espalier_trainer::data::{Batch, BatchSpec, BatchStream, Position, Synthetic};
 use espalier_trainer::fit::micro_batch::MicroBatching;
 use espalier_trainer::fit::optimise::{optimizer, with_stable_ids};
@@ -20,7 +19,7 @@ use espalier_trainer::ranks::Single;
 
 const SAMPLES: usize = 5;
 
-const WHOLE: MicroBatching = MicroBatching {
+pub const WHOLE: MicroBatching = MicroBatching {
     threads: 1,
     passes: 1,
     precision: Precision::Fp32,
@@ -52,6 +51,31 @@ fn start() -> DualEncoder {
     with_stable_ids(config.with_lift(lift).init(&device))
 }
 
+/// Returns what trains a model by a method with its defaults, whole batches at a time in one process.
+pub fn learner(model: &DualEncoder, method: MethodName) -> Learner {
+    let defaults = defaults();
+    Learner {
+        model: model.clone(),
+        optimizer: optimizer(&defaults.optim).unwrap(),
+        method: method.build(&defaults.loss),
+        loss_config: defaults.loss.clone(),
+        frozen: None,
+        texts: FrozenTexts::default(),
+        root: TokenBatch::default(),
+        device: Device::flex().autodiff(),
+        grad_clip_norm: 0.0,
+        patch_keep: 1.0,
+        patches: 1,
+        half_steps: 0,
+        trainable: Trainable::ALL,
+        micro_batching: WHOLE,
+        contrast_rows: NonZeroUsize::MAX,
+        entail_ramp: 0,
+        seed: 0,
+        ranks: Rc::new(Single),
+    }
+}
+
 /// Trains one step from `model`.
 fn step(
     model: &DualEncoder,
@@ -59,26 +83,12 @@ fn step(
     trainable: Trainable,
     micro_batching: MicroBatching,
 ) -> (DualEncoder, StepReport) {
-    let defaults = defaults();
     let learner = Learner {
-        model: model.clone(),
-        optimizer: optimizer(&defaults.optim).unwrap(),
-        method: MethodName::Hycoclip.build(&defaults.loss),
-        loss_config: defaults.loss.clone(),
-        frozen: None,
-        texts: FrozenTexts::default(),
-        root: TokenBatch::default(),
-        device: Device::flex().autodiff(),
-        grad_clip_norm: 0.0,
         patch_keep: 0.5,
         patches: 64,
-        half_steps: 0,
         trainable,
         micro_batching,
-        contrast_rows: NonZeroUsize::MAX,
-        entail_ramp: 0,
-        seed: 0,
-        ranks: Rc::new(Single),
+        ..learner(model, MethodName::Hycoclip)
     };
     let (learner, report) = learner.step(batch, 0, 1e-3).unwrap();
     (learner.model, report)

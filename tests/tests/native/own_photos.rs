@@ -4,11 +4,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use espalier_core::taxonomy::Taxonomy;
+use espalier_tests::calls::call;
 use espalier_tests::models::tiny;
 use espalier_tests::photos::{jpeg, landscape};
-use espalier_tests::{outcome, trainer_command};
 use image::{Rgb, RgbImage};
-use serde_json::Value;
+
+use crate::site::write_page;
 
 /// Number of photos of each class.
 const PHOTOS: usize = 6;
@@ -54,71 +55,37 @@ fn page(folder: &Path) -> PathBuf {
     let page = folder.join("dist");
     let worker = "const BUILD = {\n  \"version\": \"v1\",\n  \"shell\": [\n    \"index.html\",\n    \
                   \"samples/cat.jpg\"\n  ]\n};\n";
+    let index = "<!doctype html>\n<html><ul class=\"samples-list\"><li>a cat</li></ul></html>";
     let files = [
-        (
-            "index.html",
-            "<!doctype html>\n<html><ul class=\"samples-list\"><li>a cat</li></ul></html>",
-        ),
-        ("engines.json", "{}"),
+        ("index.html", index),
         ("sw.js", worker),
-        ("widget/espalier-ladder.js", "customElements"),
         ("samples/cat.jpg", "cat"),
     ];
-    for (name, content) in files {
-        let path = page.join(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, content).unwrap();
-    }
+    write_page(&page, &files);
     page
-}
-
-/// Runs the trainer; returns its exit code and its two outputs.
-fn run(args: &[&str]) -> (Option<i32>, String, String) {
-    outcome(trainer_command().args(args))
 }
 
 #[test]
 fn photos_become_a_site_that_knows_them() {
     let folder = tempfile::tempdir().unwrap();
     let (root, page) = (photos(folder.path()), page(folder.path()));
-    let at = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
-    let (root_text, page, model) = (
-        root.to_string_lossy().into_owned(),
-        page.to_string_lossy().into_owned(),
-        tiny().to_string_lossy().into_owned(),
-    );
-    let (site, logs) = (at("site"), at("logs"));
-    let make = |more: &[&str]| {
-        let args = [
-            "make-page",
-            &root_text,
-            "--out",
-            &site,
-            "--page",
-            &page,
-            "--init",
-            &model,
-            "--logs",
-            &logs,
-            "--steps",
-            "100",
-            "--json",
-        ];
-        run(&[&args, more].concat())
+    let (site, logs) = (folder.path().join("site"), folder.path().join("logs"));
+    let make = |more: &str| {
+        call("make-page --steps 100 --json")
+            .arg(&root)
+            .set("--out", &site)
+            .set("--page", &page)
+            .set("--init", tiny())
+            .set("--logs", &logs)
+            .with(more)
     };
-    let (code, told, said) = make(&[]);
-    assert_eq!(code, Some(0), "{said}");
-    assert!(
-        said.contains("n02123045: below \"domestic cat\", by its id"),
-        "{said}"
-    );
-    let told: Value = serde_json::from_str(&told).unwrap();
+    let placed = ["n02123045: below \"domestic cat\", by its id"];
+    let told = make("").ends_with(0, &placed).json();
     assert_eq!(told["trained_on"], 15);
     assert_eq!(told["held_out"]["all"]["photos"], 3);
 
     // The three kinds look so different that all photos which were set aside are recognised.
     assert_eq!(told["held_out"]["all"]["right"], 3, "{told}");
-    let site = Path::new(&site);
     let taxonomy = fs::read_to_string(site.join("models/default/taxonomy.tsv")).unwrap();
     let taxonomy = Taxonomy::from_tsv(&taxonomy).unwrap();
     let labels = taxonomy.labelled().iter().map(|ix| taxonomy.name(*ix));
@@ -149,53 +116,36 @@ fn photos_become_a_site_that_knows_them() {
     assert!(site.join("models/default/preview.png").is_file());
 
     // A second time continues the run, which is complete, and never overwrites a site unasked.
-    let (code, _, said) = make(&[]);
-    assert_eq!(code, Some(2), "{said}");
-    assert!(said.contains("--force"), "{said}");
-    let before = fs::read(site.join("models/default/text.safetensors")).unwrap();
-    let (code, _, said) = make(&["--force"]);
-    assert_eq!(code, Some(0), "{said}");
-    assert_eq!(
-        fs::read(site.join("models/default/text.safetensors")).unwrap(),
-        before
-    );
+    make("").refused(&["--force"]);
+    let text = || fs::read(site.join("models/default/text.safetensors")).unwrap();
+    let before = text();
+    make("--force").done();
+    assert_eq!(text(), before);
 
     // Other photos need another run.
     fs::write(root.join("castle/new.jpg"), jpeg(&photo(0, 9), 1)).unwrap();
-    let (code, _, said) = make(&["--force"]);
-    assert_eq!(code, Some(2), "{said}");
-    assert!(said.contains("--name"), "{said}");
+    make("--force").refused(&["--name"]);
 }
 
 #[test]
 fn fit_chooses_what_a_folder_of_photos_needs_and_says_so() {
     let folder = tempfile::tempdir().unwrap();
-    let root = photos(folder.path()).to_string_lossy().into_owned();
-    let logs = folder.path().join("logs");
-    let (logs_text, model) = (
-        logs.to_string_lossy().into_owned(),
-        tiny().to_string_lossy().into_owned(),
-    );
-    let fit = |more: &[&str]| {
-        let args = [
-            "fit", "--data", &root, "--init", &model, "--logs", &logs_text, "--steps", "2",
-        ];
-        run(&[&args, more].concat())
+    let (root, logs) = (photos(folder.path()), folder.path().join("logs"));
+    let fit = |more: &str| {
+        call("fit --steps 2")
+            .set("--data", &root)
+            .set("--init", tiny())
+            .set("--logs", &logs)
+            .with(more)
     };
     // A run that fails before its first step leaves no files.
-    let (code, _, said) = fit(&["--lr", "-1"]);
-    assert_eq!(code, Some(2), "{said}");
+    fit("--lr -1").refused(&[]);
     assert_eq!(fs::read_dir(&logs).map_or(0, Iterator::count), 0);
-    let (code, _, said) = fit(&["--dry-run"]);
-    assert_eq!(code, Some(0), "{said}");
+    fit("--dry-run").done();
     assert_eq!(fs::read_dir(&logs).map_or(0, Iterator::count), 0);
 
-    let (code, _, said) = fit(&[]);
-    assert_eq!(code, Some(0), "{said}");
-    assert!(
-        said.contains("3 classes, 15 photos to train on, 3 set aside"),
-        "{said}"
-    );
+    let divided = ["3 classes, 15 photos to train on, 3 set aside"];
+    fit("").ends_with(0, &divided);
     let run = logs.join("photos-my-photos-1");
     let config = fs::read_to_string(run.join("config.toml")).unwrap();
     assert!(

@@ -1,72 +1,51 @@
 //! `trainer plot`: every kind of figure from small models and synthetic data, read back as XML and
 //! as pixels, and the error messages for unusable input.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
+use espalier_tests::calls::{Call, call};
+use espalier_tests::models::tiny;
 use espalier_tests::photos::{keep, landscape, noise, save};
-use espalier_tests::trainer;
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// Returns the folder of a bundle with a Lorentz model.
-fn bundle() -> String {
-    espalier_tests::models::tiny_path()
-}
-
 /// Returns the folder of a run of two steps; each method is trained only once.
-fn run(method: &'static str) -> String {
+fn run(method: &'static str) -> PathBuf {
     static RUNS: OnceLock<TempDir> = OnceLock::new();
-    static TRAINED: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    static TRAINED: Mutex<()> = Mutex::new(());
     let logs = RUNS.get_or_init(|| tempfile::tempdir().unwrap()).path();
     // A test that failed with the lock held does not invalidate the runs.
-    let _one_at_a_time = TRAINED
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner);
+    let _one_at_a_time = TRAINED.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = logs.join(method);
     if !folder.exists() {
-        let logs = logs.to_string_lossy();
-        let args = [
-            "fit",
-            "--dataset",
-            "synthetic",
-            "--method",
-            method,
-            "--steps",
-            "2",
-            "--batch-size",
-            "4",
-            "--name",
-            method,
-            "--logs",
-            &logs,
-        ];
-        let done = trainer(&args);
-        assert!(
-            done.status.success(),
-            "{}",
-            String::from_utf8_lossy(&done.stderr)
-        );
+        call("fit --dataset synthetic --steps 2 --batch-size 4 --report-to jsonl")
+            .set("--method", method)
+            .set("--name", method)
+            .set("--logs", logs)
+            .with("train.log_frequency=1")
+            .done();
     }
-    folder.to_string_lossy().into_owned()
+    folder
+}
+
+/// Returns the call that draws a figure of a model. `kind` may be followed by options.
+fn plot(kind: &str, model: impl AsRef<OsStr>) -> Call {
+    call("plot").with(kind).set("--model", model)
 }
 
 /// Draws a figure and returns standard output.
-fn plot(args: &[&str], out: &Path) -> String {
-    let out = out.to_string_lossy();
-    let args = [&["plot"], args, &["--out", &out]].concat();
-    let done = trainer(&args);
-    let said = String::from_utf8_lossy(&done.stderr);
-    assert!(done.status.success(), "{args:?}: {said}");
-    String::from_utf8(done.stdout).unwrap()
+fn drawn(plot: Call, out: &Path) -> String {
+    plot.set("--out", out).done().out
 }
 
 /// Draws a figure as SVG and returns its texts and its numbers.
-fn svg(args: &[&str]) -> (Vec<String>, Value) {
+fn svg(plot: Call) -> (Vec<String>, Value) {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("figure.svg");
-    let json = plot(&[args, &["--json"]].concat(), &out);
+    let numbers = plot.set("--out", &out).with("--json").json();
     let content = fs::read_to_string(&out).unwrap();
     let document = roxmltree::Document::parse(&content).unwrap();
     let root = document.root_element();
@@ -74,7 +53,7 @@ fn svg(args: &[&str]) -> (Vec<String>, Value) {
     assert!(root.attribute("viewBox").is_some());
     let texts = document.descendants().filter(|n| n.has_tag_name("text"));
     let texts = texts.map(|n| n.text().unwrap_or_default().to_owned());
-    (texts.collect(), serde_json::from_str(&json).unwrap())
+    (texts.collect(), numbers)
 }
 
 #[track_caller]
@@ -84,36 +63,28 @@ fn shows(texts: &[String], wanted: &[&str]) {
     }
 }
 
-/// Returns the exit code and standard error of a call that prints nothing else.
-fn fails(args: &[&str]) -> (Option<i32>, String) {
-    let done = trainer(&[&["plot"], args].concat());
-    let said = String::from_utf8_lossy(&done.stderr).into_owned();
-    assert!(
-        done.stdout.is_empty(),
-        "expected errors on standard error only"
-    );
-    assert!(!said.contains("panicked"), "{said}");
-    (done.status.code(), said)
-}
-
 #[track_caller]
-fn refused(args: &[&str], words: &[&str]) {
-    let (code, said) = fails(args);
-    assert_eq!(code, Some(2), "{said}");
-    for word in words {
-        assert!(said.contains(word), "no `{word}` in {said}");
-    }
+fn refused(plot: Call, words: &[&str]) {
+    let ended = plot.refused(words);
+    assert!(ended.out.is_empty(), "{ended:?}");
 }
 
-fn photo(folder: &TempDir, name: &str, width: u32, height: u32) -> String {
-    let path: PathBuf = save(folder.path(), name, landscape(width, height));
-    path.to_string_lossy().into_owned()
+fn photo(folder: &TempDir, name: &str, width: u32, height: u32) -> PathBuf {
+    save(folder.path(), name, landscape(width, height))
+}
+
+#[test]
+fn the_metrics_of_a_run_are_drawn() {
+    let run = run("clip");
+    assert!(!run.join("tensorboard").exists());
+    let (texts, _) = svg(call("plot run").set("--run", run));
+    shows(&texts, &["loss", "grad norm", "lr", "images per s"]);
 }
 
 #[test]
 fn norms_show_four_kinds_of_items_and_their_percents_add_up() {
-    let data = ["--dataset", "synthetic", "--samples", "40"];
-    let (texts, numbers) = svg(&[&["norms", "--model", &bundle()], &data[..]].concat());
+    let norms = plot("norms --dataset synthetic --samples 40", tiny());
+    let (texts, numbers) = svg(norms);
     let kinds = ["images", "texts", "box images", "box texts"];
     shows(&texts, &kinds);
     shows(&texts, &["percent", "norm of the space components"]);
@@ -134,8 +105,8 @@ fn norms_show_four_kinds_of_items_and_their_percents_add_up() {
 
 #[test]
 fn norms_of_a_product_show_its_factors_and_of_a_sphere_the_radius() {
-    let data = ["--dataset", "synthetic", "--samples", "20"];
-    let (texts, numbers) = svg(&[&["norms", "--model", &run("phyclip")], &data[..]].concat());
+    let norms = |method| plot("norms --dataset synthetic --samples 20", run(method));
+    let (texts, numbers) = svg(norms("phyclip"));
     shows(&texts, &["distance to the root, summed over factors"]);
     shows(&texts, &["factor, ordered by the median of images"]);
     // The medians of all factors add up to about the median of the sums in the first panel.
@@ -143,7 +114,7 @@ fn norms_of_a_product_show_its_factors_and_of_a_sphere_the_radius() {
     let sum: f64 = medians.iter().map(|p| p[1].as_f64().unwrap()).sum();
     let whole = numbers["series"][0]["median"].as_f64().unwrap();
     assert!((sum - whole).abs() < 0.2 * whole, "{sum} {whole}");
-    let (texts, numbers) = svg(&[&["norms", "--model", &run("clip")], &data[..]].concat());
+    let (texts, numbers) = svg(norms("clip"));
     shows(&texts, &["distance to the root"]);
     assert_eq!(numbers["measure"], "radius");
 }
@@ -154,17 +125,11 @@ fn a_walk_begins_with_what_is_nearest_and_ends_at_the_root() {
     let image = photo(&folder, "hill.png", 90, 60);
     let captions = "a hill with a house & a tree\na house\n\na hill\n";
     let file = keep(folder.path(), "texts.txt", captions.as_bytes());
-    let file = file.to_string_lossy();
-    let args = [
-        "traversal",
-        "--model",
-        &bundle(),
-        "--image",
-        &image,
-        "--texts",
-        &file,
-    ];
-    let (texts, numbers) = svg(&[&args[..], &["--steps", "20"]].concat());
+    let traversal = |more: &str| {
+        let plot = plot("traversal", tiny()).set("--image", &image);
+        plot.set("--texts", &file).with(more)
+    };
+    let (texts, numbers) = svg(traversal("--steps 20"));
     shows(&texts, &["[root]", "root", "radius"]);
     let stops = numbers["stops"].as_array().unwrap();
     assert_eq!(stops[stops.len() - 1]["name"], "[root]");
@@ -173,7 +138,7 @@ fn a_walk_begins_with_what_is_nearest_and_ends_at_the_root() {
     let steps: u64 = stops.iter().map(|s| s["steps"].as_u64().unwrap()).sum();
     assert_eq!(steps, 20);
     // The root is exempt from the filter, so a walk with `--entailment` ends there too.
-    let (_, entailed) = svg(&[&args[..], &["--entailment"]].concat());
+    let (_, entailed) = svg(traversal("--entailment"));
     let stops = entailed["stops"].as_array().unwrap();
     assert_eq!(stops[stops.len() - 1]["name"], "[root]");
 }
@@ -181,26 +146,12 @@ fn a_walk_begins_with_what_is_nearest_and_ends_at_the_root() {
 #[test]
 fn a_walk_between_photos_passes_images_and_shows_them() {
     let folder = tempfile::tempdir().unwrap();
-    let (a, b) = (photo(&folder, "a.png", 80, 80), keep_noise(&folder));
-    let model = run("phyclip");
     let out = folder.path().join("walk.svg");
-    let args = [
-        "traversal",
-        "--model",
-        &model,
-        "--image",
-        &a,
-        "--to",
-        &b,
-        "--with-images",
-        "--dataset",
-        "synthetic",
-        "--samples",
-        "12",
-        "--steps",
-        "9",
-    ];
-    plot(&args, &out);
+    let walk = "traversal --with-images --dataset synthetic --samples 12 --steps 9";
+    let walk = plot(walk, run("phyclip"))
+        .set("--image", photo(&folder, "a.png", 80, 80))
+        .set("--to", save(folder.path(), "b.png", noise(70, 50)));
+    drawn(walk, &out);
     let content = fs::read_to_string(&out).unwrap();
     let document = roxmltree::Document::parse(&content).unwrap();
     let images = document.descendants().filter(|n| n.has_tag_name("image"));
@@ -208,14 +159,9 @@ fn a_walk_between_photos_passes_images_and_shows_them() {
     assert!(all.len() >= 2 && all.iter().all(|h| h.starts_with("data:image/jpeg;base64,")));
 }
 
-fn keep_noise(folder: &TempDir) -> String {
-    let path = save(folder.path(), "b.png", noise(70, 50));
-    path.to_string_lossy().into_owned()
-}
-
 #[test]
 fn a_disk_shows_broad_nodes_inside_the_unit_circle() {
-    let (texts, numbers) = svg(&["disk", "--model", &bundle(), "--nodes", "60"]);
+    let (texts, numbers) = svg(plot("disk --nodes 60", tiny()));
     shows(&texts, &["root", "animal", "artifact"]);
     let nodes = numbers["nodes"].as_array().unwrap();
     assert_eq!(nodes.len(), 60);
@@ -230,24 +176,11 @@ fn a_disk_shows_broad_nodes_inside_the_unit_circle() {
 #[test]
 fn a_disk_by_cosne_depends_on_the_seed_alone_and_takes_photos() {
     let folder = tempfile::tempdir().unwrap();
-    let model = run("phyclip");
     let draw = |name: &str, seed: &str| {
         let out = folder.path().join(name);
-        let args = [
-            "disk",
-            "--model",
-            &model,
-            "--by",
-            "cosne",
-            "--dataset",
-            "synthetic",
-            "--samples",
-            "10",
-            "--seed",
-            seed,
-            "--json",
-        ];
-        (plot(&args, &out), fs::read(&out).unwrap())
+        let words = "disk --by cosne --dataset synthetic --samples 10 --json";
+        let disk = plot(words, run("phyclip")).set("--seed", seed);
+        (drawn(disk, &out), fs::read(&out).unwrap())
     };
     let (numbers, first) = draw("1.svg", "3");
     assert_eq!(first, draw("2.svg", "3").1);
@@ -262,7 +195,7 @@ fn a_disk_by_cosne_depends_on_the_seed_alone_and_takes_photos() {
 
 #[test]
 fn umap_names_the_whole_lineage() {
-    let (texts, numbers) = svg(&["umap", "--model", &bundle(), "--label", "goldfish"]);
+    let (texts, numbers) = svg(plot("umap --label goldfish", tiny()));
     shows(
         &texts,
         &[
@@ -281,7 +214,7 @@ fn factors_compare_a_composition_with_the_larger_of_both() {
         "a blue square",
         "a red circle and a blue square",
     ];
-    let (shown, numbers) = svg(&[&["factors", "--model", &run("phyclip")], &texts[..]].concat());
+    let (shown, numbers) = svg(plot("factors", run("phyclip")).args(&texts));
     shows(&shown, &texts);
     let norms = |i: usize| numbers["texts"][i]["norms"].as_array().unwrap().clone();
     let (a, b, largest) = (
@@ -299,9 +232,8 @@ fn factors_compare_a_composition_with_the_larger_of_both() {
 
 #[test]
 fn precision_ends_at_chance_where_all_is_found() {
-    let data = ["--dataset", "synthetic", "--samples", "20"];
-    let (clip, lorentz) = (run("clip"), bundle());
-    let (texts, numbers) = svg(&[&["pr", "--model", &lorentz, &clip], &data[..]].concat());
+    let pr = plot("pr --dataset synthetic --samples 20", tiny());
+    let (texts, numbers) = svg(pr.arg(run("clip")));
     shows(&texts, &["precision", "recall"]);
     assert!(
         texts
@@ -314,12 +246,7 @@ fn precision_ends_at_chance_where_all_is_found() {
         [&curves[0]["score"], &curves[1]["score"]],
         ["beta1", "cosine"]
     );
-    let last = curves[0]["points"]
-        .as_array()
-        .unwrap()
-        .last()
-        .unwrap()
-        .clone();
+    let last = curves[0]["points"].as_array().unwrap().last().unwrap();
     assert_eq!(last["recall"], 1.0);
     let (found, chance) = (&last["precision"], &numbers["chance"]);
     assert!((found.as_f64().unwrap() - chance.as_f64().unwrap()).abs() < 1e-9);
@@ -329,7 +256,7 @@ fn precision_ends_at_chance_where_all_is_found() {
 fn a_ladder_shows_every_rung_and_the_path() {
     let folder = tempfile::tempdir().unwrap();
     let image = photo(&folder, "hill.png", 120, 80);
-    let (texts, numbers) = svg(&["ladder", "--model", &bundle(), &image]);
+    let (texts, numbers) = svg(plot("ladder", tiny()).arg(image));
     let rungs = numbers["rungs"].as_array().unwrap();
     assert!(rungs.len() >= 3);
     for rung in rungs {
@@ -345,15 +272,11 @@ fn a_ladder_shows_every_rung_and_the_path() {
 fn a_png_has_the_size_of_the_svg_times_the_scale_and_replaces_what_is_there() {
     let folder = tempfile::tempdir().unwrap();
     let image = photo(&folder, "hill.png", 120, 80);
-    let model = bundle();
-    let args = ["ladder", "--model", &model, &image];
+    let ladder = |more: &str| plot("ladder", tiny()).arg(&image).with(more);
     let (vector, pixels) = (folder.path().join("l.svg"), folder.path().join("l.png"));
-    plot(&args, &vector);
+    drawn(ladder(""), &vector);
     fs::write(&pixels, "something else").unwrap();
-    plot(
-        &[&args[..], &["--scale", "2", "--theme", "dark"]].concat(),
-        &pixels,
-    );
+    drawn(ladder("--scale 2 --theme dark"), &pixels);
     let content = fs::read_to_string(&vector).unwrap();
     let document = roxmltree::Document::parse(&content).unwrap();
     let side = |name: &str| -> f64 {
@@ -374,60 +297,42 @@ fn a_png_has_the_size_of_the_svg_times_the_scale_and_replaces_what_is_there() {
 #[test]
 fn input_that_cannot_be_used_is_refused_with_words() {
     let folder = tempfile::tempdir().unwrap();
-    let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
-    let (out, model) = (path("x.svg"), bundle());
-    let out = ["--out", out.as_str()];
+    let path = |name: &str| folder.path().join(name);
     let no_photo = keep(folder.path(), "no.jpg", b"not a photo");
-    let no_photo = no_photo.to_string_lossy();
-    let with =
-        |args: &[&'static str]| -> Vec<String> { args.iter().map(|a| (*a).to_owned()).collect() };
-    let check = |args: Vec<String>, words: &[&str]| {
-        let args: Vec<&str> = args.iter().map(String::as_str).chain(out).collect();
-        refused(&args, words);
-    };
-    let of_model = |kind: &str, more: &[&str]| {
-        let mut args = vec![kind.to_owned(), "--model".to_owned(), model.clone()];
-        args.extend(more.iter().map(|a| (*a).to_owned()));
-        args
-    };
-    check(
-        with(&["disk", "--model", "no/such/run"]),
-        &["no/such/run", "run folder"],
-    );
-    check(
-        of_model("factors", &[]),
-        &["product model", "phyclip", "hycoclip"],
-    );
-    check(of_model("norms", &[]), &["--data", "synthetic"]);
-    check(
-        of_model("norms", &["--dataset", "synthetic", "--samples", "0"]),
-        &["--samples", "at least 1"],
-    );
-    check(of_model("ladder", &[&no_photo]), &["no.jpg"]);
-    check(of_model("traversal", &["--image", &no_photo]), &["no.jpg"]);
-    check(
-        of_model("umap", &["--label", "unicorn"]),
-        &["--label", "unicorn", "goldfish"],
-    );
-    check(
-        of_model("umap", &["--label", "entity"]),
-        &["nodes on its path"],
-    );
-    check(
-        of_model("disk", &["--factor", "2"]),
-        &["--factor", "phyclip"],
-    );
-    check(of_model("disk", &["--nodes", "2"]), &["--nodes", "found 2"]);
-    let clip = vec!["disk".to_owned(), "--model".to_owned(), run("clip")];
-    check(clip, &["unit sphere", "trainer plot umap"]);
-    refused(
-        &["disk", "--model", &model, "--out", &path("x.pdf")],
-        &[".svg or .png", "x.pdf"],
-    );
-    refused(
-        &["disk", "--model", &model, "--out", &path("no/x.svg")],
-        &["no folder"],
-    );
+    let ladder = plot("ladder", tiny()).arg(&no_photo);
+    let traversal = plot("traversal", tiny()).set("--image", &no_photo);
+    let of_tiny = |kind: &str| plot(kind, tiny());
+    let cases: [(Call, &[&str]); 11] = [
+        (plot("disk", "no/such/run"), &["no/such/run", "run folder"]),
+        (
+            of_tiny("factors"),
+            &["product model", "phyclip", "hycoclip"],
+        ),
+        (of_tiny("norms"), &["--data", "synthetic"]),
+        (
+            of_tiny("norms --dataset synthetic --samples 0"),
+            &["--samples", "at least 1"],
+        ),
+        (ladder, &["no.jpg"]),
+        (traversal, &["no.jpg"]),
+        (
+            of_tiny("umap --label unicorn"),
+            &["--label", "unicorn", "goldfish"],
+        ),
+        (of_tiny("umap --label entity"), &["nodes on its path"]),
+        (of_tiny("disk --factor 2"), &["--factor", "phyclip"]),
+        (of_tiny("disk --nodes 2"), &["--nodes", "found 2"]),
+        (
+            plot("disk", run("clip")),
+            &["unit sphere", "trainer plot umap"],
+        ),
+    ];
+    for (plot, words) in cases {
+        refused(plot.set("--out", path("x.svg")), words);
+    }
+    for (out, words) in [("x.pdf", ".svg or .png"), ("no/x.svg", "no folder")] {
+        refused(of_tiny("disk").set("--out", path(out)), &[words, out]);
+    }
     let written: Vec<_> = fs::read_dir(folder.path()).unwrap().flatten().collect();
     assert_eq!(
         written.len(),

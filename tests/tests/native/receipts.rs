@@ -2,12 +2,11 @@
 //! conform to their published schemas.
 
 use std::path::{Path, PathBuf};
-use std::process::Output;
 
-use espalier_tests::models::tiny_path;
+use espalier_tests::calls::{Call, call};
+use espalier_tests::models::tiny;
 use espalier_tests::photos::{jpeg, keep, landscape};
 use espalier_tests::schema::Schema;
-use espalier_tests::trainer;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -16,57 +15,37 @@ fn photo(folder: &TempDir) -> PathBuf {
 }
 
 /// Returns the JSON that `caption` prints about a photo.
-fn caption(photo: &Path, more: &[&str]) -> Value {
-    let (model, photo) = (tiny_path(), photo.to_string_lossy().into_owned());
-    let mut args = vec!["caption", "--model", &model, &photo];
-    args.extend(more);
-    let output = trainer(&args);
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    serde_json::from_slice(&output.stdout).unwrap()
+fn caption(photo: &Path, flags: &str) -> Value {
+    let caption = call("caption").set("--model", tiny()).arg(photo);
+    caption.with(flags).json()
 }
 
-fn verify(folder: &TempDir, receipt: &Value, photo: &Path) -> Output {
-    let path = keep(
-        folder.path(),
-        "receipt.json",
-        receipt.to_string().as_bytes(),
-    );
-    trainer(&[
-        "verify",
-        &path.to_string_lossy(),
-        "--model",
-        &tiny_path(),
-        "--photo",
-        &photo.to_string_lossy(),
-        "--json",
-    ])
+fn verify(folder: &TempDir, receipt: &Value, photo: &Path) -> Call {
+    let bytes = receipt.to_string().into_bytes();
+    call("verify --json")
+        .arg(keep(folder.path(), "receipt.json", &bytes))
+        .set("--model", tiny())
+        .set("--photo", photo)
 }
 
-fn told(output: &Output) -> Value {
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|e| {
-        panic!("{e}: {}", String::from_utf8_lossy(&output.stderr));
-    })
+/// Returns what differs, by name.
+fn differences(told: &Value) -> Vec<&str> {
+    let rows = told["differences"].as_array().unwrap().iter();
+    rows.map(|row| row["what"].as_str().unwrap()).collect()
 }
 
 #[test]
 fn a_receipt_and_a_bare_result_are_replayed_without_a_difference() {
     let folder = tempfile::tempdir().unwrap();
     let photo = photo(&folder);
-    let all: [&[&str]; 4] = [
-        &["--json"],
-        &["--receipt"],
-        &["--receipt", "--region", "0.1,0.2,0.6,0.9"],
-        &["--receipt", "--below", "n00015388"],
-    ];
-    for flags in all {
-        let output = verify(&folder, &caption(&photo, flags), &photo);
-        assert_eq!(output.status.code(), Some(0), "{flags:?}");
-        let told = told(&output);
-        assert_eq!(told["same"], true, "{flags:?}: {told}");
+    for flags in [
+        "--json",
+        "--receipt",
+        "--receipt --region 0.1,0.2,0.6,0.9",
+        "--receipt --below n00015388",
+    ] {
+        let told = verify(&folder, &caption(&photo, flags), &photo).json();
+        assert_eq!(told["same"], true, "{flags}: {told}");
         assert!(told["compared"].as_u64().unwrap() > 15);
     }
 }
@@ -75,7 +54,7 @@ fn a_receipt_and_a_bare_result_are_replayed_without_a_difference() {
 fn a_result_that_was_changed_is_told_with_what_was_changed() {
     let folder = tempfile::tempdir().unwrap();
     let photo = photo(&folder);
-    let sound = caption(&photo, &["--receipt"]);
+    let sound = caption(&photo, "--receipt");
     let similarity = sound["result"]["ladder"][1]["similarity"].as_f64().unwrap();
     for (place, value, named) in [
         ("/result/ladder/0/text", json!("a unicorn"), "rung 1"),
@@ -90,16 +69,8 @@ fn a_result_that_was_changed_is_told_with_what_was_changed() {
     ] {
         let mut changed = sound.clone();
         *changed.pointer_mut(place).unwrap() = value;
-        let output = verify(&folder, &changed, &photo);
-        assert_eq!(output.status.code(), Some(1), "{place}");
-        let differences = told(&output)["differences"].clone();
-        let names: Vec<&str> = differences
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|row| row["what"].as_str().unwrap())
-            .collect();
-        assert_eq!(names, [named], "{place}");
+        let ended = verify(&folder, &changed, &photo).ends_with(1, &[]);
+        assert_eq!(differences(&ended.json()), [named], "{place}");
     }
     // An earlier program had another rung. The others are compared all the same.
     let mut earlier = sound.clone();
@@ -108,24 +79,20 @@ fn a_result_that_was_changed_is_told_with_what_was_changed() {
     let mut more = ladder[0].clone();
     more["text"] = json!("a thing");
     ladder.insert(0, more);
-    let output = verify(&folder, &earlier, &photo);
-    assert_eq!(output.status.code(), Some(1));
-    let names = told(&output)["differences"].clone();
-    let names = names.as_array().unwrap().iter().map(|row| &row["what"]);
-    assert_eq!(names.collect::<Vec<_>>(), ["rungs", "rung 1"]);
-    let message = String::from_utf8(output.stderr).unwrap();
-    assert!(message.contains("an earlier program"), "{message}");
+    let told = ["an earlier program"];
+    let ended = verify(&folder, &earlier, &photo).ends_with(1, &told);
+    assert_eq!(differences(&ended.json()), ["rungs", "rung 1"]);
     // Within the tolerance it is the same.
     let mut near = sound;
     near["result"]["ladder"][1]["similarity"] = json!(similarity + 0.009);
-    assert_eq!(verify(&folder, &near, &photo).status.code(), Some(0));
+    verify(&folder, &near, &photo).done();
 }
 
 #[test]
 fn another_photo_another_model_and_no_receipt_are_bad_usage_that_says_so() {
     let folder = tempfile::tempdir().unwrap();
     let photo = photo(&folder);
-    let receipt = caption(&photo, &["--receipt"]);
+    let receipt = caption(&photo, "--receipt");
     let other = keep(folder.path(), "other.jpg", &jpeg(&landscape(64, 48), 1));
     let mut of_another = receipt.clone();
     of_another["result"]["model"]["sha256"] = json!("0".repeat(64));
@@ -140,10 +107,7 @@ fn another_photo_another_model_and_no_receipt_are_bad_usage_that_says_so() {
         (&json!([1, 2]), &photo, "receipt"),
     ];
     for (receipt, photo, named) in cases {
-        let output = verify(&folder, receipt, photo);
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(2), "{said}");
-        assert!(said.contains(named), "{said}");
+        verify(&folder, receipt, photo).refused(&[named]);
     }
 }
 
@@ -153,9 +117,9 @@ fn results_and_receipts_are_what_their_schemas_say() {
     let photo = photo(&folder);
     let [result, receipt] =
         ["result", "receipt"].map(|name| Schema::open(&format!("{name}.schema.json")));
-    let said = caption(&photo, &["--json"]);
+    let said = caption(&photo, "--json");
     assert_eq!(result.violations(&said), None);
-    let kept = caption(&photo, &["--receipt", "--region", "0,0,0.5,0.5"]);
+    let kept = caption(&photo, "--receipt --region 0,0,0.5,0.5");
     assert_eq!(receipt.violations(&kept), None);
     // A schema that allows everything would pass the checks above.
     for (place, value) in [

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use burn::tensor::Device;
 use espalier_core::model::Tokens;
 use espalier_core::weights::{HostTensor, Tensors};
-use espalier_tests::{trainer, values};
+use espalier_tests::calls::{Call, call};
+use espalier_tests::values;
 use espalier_trainer::model_file::{self, WORD_PIECES};
 use serde_json::Value;
 
@@ -18,43 +19,24 @@ const HEADS: usize = 2;
 const LAYERS: usize = 2;
 const POSITIONS: usize = 20;
 
-/// Runs the program; returns its exit code and what it says.
-fn run(args: &[&str]) -> (Option<i32>, String) {
-    let out = trainer(args);
-    let said = [out.stdout, out.stderr].concat();
-    (
-        out.status.code(),
-        String::from_utf8_lossy(&said).into_owned(),
-    )
+/// Returns the call that trains on the synthetic data.
+fn fit(logs: &Path, name: &str) -> Call {
+    call("fit --dataset synthetic --method clip --batch-size 8 --warmup 1")
+        .set("--logs", logs)
+        .set("--name", name)
+        .with("train.log_frequency=1 dataset.synthetic_records=48")
 }
 
-/// Trains on the synthetic data; returns the lines of metrics.
-fn fit(logs: &Path, name: &str, more: &[&str]) -> Vec<Value> {
-    let base = [
-        "fit",
-        "--dataset",
-        "synthetic",
-        "--method",
-        "clip",
-        "--batch-size",
-        "8",
-    ];
-    let run_of = [
-        "--warmup",
-        "1",
-        "--logs",
-        logs.to_str().unwrap(),
-        "--name",
-        name,
-    ];
-    let data = ["train.log_frequency=1", "dataset.synthetic_records=48"];
-    let (code, said) = run(&[&base[..], &run_of, &data, more].concat());
-    assert_eq!(code, Some(0), "{said}");
-    let metrics = fs::read_to_string(logs.join(name).join("metrics.jsonl")).unwrap();
-    metrics
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect()
+/// Trains the small model for one step; returns its run.
+fn small_model(logs: &Path) -> PathBuf {
+    let fit = fit(logs, "start").with("--model vit_t8_64 --steps 1");
+    fit.done();
+    logs.join("start")
+}
+
+/// Returns the call that imports an encoder of sentences.
+fn import(source: &Path, out: &Path) -> Call {
+    call("import").arg(source).set("--out", out)
 }
 
 /// Writes an encoder of sentences as `transformers` does, with made-up numbers.
@@ -228,43 +210,18 @@ fn weights(model: &Path) -> Tensors {
     Tensors::read(&fs::read(file).unwrap()).unwrap()
 }
 
-/// Imports an encoder of sentences beside the image encoder of a small model; returns both
-/// checkpoints.
-fn imported(folder: &Path) -> (BTreeMap<String, HostTensor>, PathBuf, PathBuf) {
-    let published = write_sentence_encoder(&folder.join("published"));
-    fit(
-        &folder.join("logs"),
-        "start",
-        &["--model", "vit_t8_64", "--steps", "1"],
-    );
-    let (start, out) = (folder.join("logs/start"), folder.join("sentences"));
-    let source = folder.join("published");
-    let paths = [&source, &start, &out].map(|path| path.to_str().unwrap());
-    let (code, said) = run(&["import", paths[0], "--image", paths[1], "--out", paths[2]]);
-    assert_eq!(code, Some(0), "{said}");
-    (published, start, out)
-}
-
 #[test]
-fn features_are_those_of_the_definition_and_the_image_encoder_stays() {
+fn its_features_are_those_of_the_definition_and_it_teaches_a_small_encoder() {
     let folder = tempfile::tempdir().unwrap();
-    let (published, start, out) = imported(folder.path());
-    let device = Device::flex();
-    let model = model_file::open(&out, &device).unwrap();
-    let texts = ["a dog", "Two men play the guitar, on a stage!", "caf\u{e9}"];
-    let batch = model.tokenizer.encode_batch(&texts, POSITIONS);
-    let tokens = Tokens::new(&batch, &device);
-    assert_eq!(tokens.texts()[0], [101, 1037, 3899, 102]);
-    let found = values(model.encoder.text.textual.forward(&tokens));
-    let reference = Reference(&published);
-    for (ids, found) in tokens.texts().iter().zip(found.chunks(WIDTH)) {
-        for (known, found) in reference.feature(ids).iter().zip(found) {
-            assert!(
-                (known - found).abs() < 1e-4,
-                "expected {known}, found {found}"
-            );
-        }
-    }
+    let (source, out) = (
+        folder.path().join("published"),
+        folder.path().join("sentences"),
+    );
+    let published = write_sentence_encoder(&source);
+    let logs = folder.path().join("logs");
+    let start = small_model(&logs);
+    import(&source, &out).set("--image", &start).done();
+    features_are_those_of_the_definition(&published, &out);
     let (before, after) = (weights(&start), weights(&out));
     let images = before
         .tensors
@@ -273,37 +230,69 @@ fn features_are_those_of_the_definition_and_the_image_encoder_stays() {
     for (name, tensor) in images {
         assert_eq!(after.tensors.get(name), Some(tensor), "{name}");
     }
+    its_projection_learns_alone(&logs, &out, &folder.path().join("features"));
+    let learned = logs.join("projection");
+
+    let bundle = folder.path().join("bundle");
+    let export = call("export")
+        .set("--checkpoint", &learned)
+        .set("--out", &bundle);
+    export.refused(&["as model.text_teacher"]);
+    assert!(!bundle.exists());
+
+    fit(&logs, "taught")
+        .set("--init", &start)
+        .with("--steps 30 --lr 3e-3 loss.text_teacher=5")
+        .arg(format!("model.text_teacher=\"{}\"", learned.display()))
+        .done();
+    let metrics = fs::read_to_string(logs.join("taught/metrics.jsonl")).unwrap();
+    let distance = |line| {
+        let line: Value = serde_json::from_str(line).unwrap();
+        line["text_teacher"].as_f64().unwrap()
+    };
+    let distances: Vec<f64> = metrics.lines().map(distance).collect();
+    let (first, last) = (distances[0], distances[29]);
+    assert!(
+        last < 0.5 * first,
+        "expected less than half of {first}, found {last}"
+    );
 }
 
-#[test]
-fn its_projection_learns_alone_and_it_teaches_a_small_encoder() {
-    let folder = tempfile::tempdir().unwrap();
-    let (_, start, sentences) = imported(folder.path());
-    let logs = folder.path().join("logs");
-    let init = [
-        "--init",
-        sentences.to_str().unwrap(),
-        "--steps",
-        "6",
-        "--lock-image",
-    ];
-    let cache = folder.path().join("features");
-    let locked = [
-        "--feature-cache",
-        cache.to_str().unwrap(),
-        "train.lock_text_layers=true",
-        "train.lock_projection=true",
-    ];
+fn features_are_those_of_the_definition(published: &BTreeMap<String, HostTensor>, model: &Path) {
+    let device = Device::flex();
+    let model = model_file::open(model, &device).unwrap();
+    let texts = ["a dog", "Two men play the guitar, on a stage!", "caf\u{e9}"];
+    let batch = model.tokenizer.encode_batch(&texts, POSITIONS);
+    let tokens = Tokens::new(&batch, &device);
+    assert_eq!(tokens.texts()[0], [101, 1037, 3899, 102]);
+    let found = values(model.encoder.text.textual.forward(&tokens));
+    let reference = Reference(published);
+    for (ids, found) in tokens.texts().iter().zip(found.chunks(WIDTH)) {
+        for (known, found) in reference.feature(ids).iter().zip(found) {
+            assert!(
+                (known - found).abs() < 1e-4,
+                "expected {known}, found {found}"
+            );
+        }
+    }
+}
+
+fn its_projection_learns_alone(logs: &Path, sentences: &Path, cache: &Path) {
+    let locked = "--steps 6 --lock-image train.lock_text_layers=true train.lock_projection=true";
     // The second run finds the features of texts that the first one has kept.
     for name in ["before", "projection"] {
-        fit(&logs, name, &[&init[..], &locked].concat());
+        fit(logs, name)
+            .set("--init", sentences)
+            .set("--feature-cache", cache)
+            .with(locked)
+            .done();
         assert_eq!(fs::read_dir(cache.join("texts")).unwrap().count(), 1);
     }
     assert_eq!(
         weights(&logs.join("before")),
         weights(&logs.join("projection"))
     );
-    let (before, after) = (weights(&sentences), weights(&logs.join("projection")));
+    let (before, after) = (weights(sentences), weights(&logs.join("projection")));
     for (name, tensor) in &before.tensors {
         let same = after.tensors.get(name) == Some(tensor);
         if name.starts_with("textual_") {
@@ -315,35 +304,6 @@ fn its_projection_learns_alone_and_it_teaches_a_small_encoder() {
             assert!(same, "{name} is locked but has changed");
         }
     }
-
-    let bundle = folder.path().join("bundle");
-    let run_of = logs.join("projection");
-    let paths = [&run_of, &bundle].map(|path| path.to_str().unwrap());
-    let (code, said) = run(&["export", "--checkpoint", paths[0], "--out", paths[1]]);
-    assert_eq!(code, Some(2), "{said}");
-    assert!(said.contains("as model.text_teacher"), "{said}");
-    assert!(!bundle.exists());
-
-    let teacher = format!(
-        "model.text_teacher=\"{}\"",
-        logs.join("projection").display()
-    );
-    let init = [
-        "--init",
-        start.to_str().unwrap(),
-        "--steps",
-        "30",
-        "--lr",
-        "3e-3",
-    ];
-    let taught = ["loss.text_teacher=5", &teacher];
-    let lines = fit(&logs, "taught", &[&init[..], &taught].concat());
-    let distance = |line: &Value| line["text_teacher"].as_f64().unwrap();
-    let (first, last) = (distance(&lines[0]), distance(&lines[29]));
-    assert!(
-        last < 0.5 * first,
-        "expected less than half of {first}, found {last}"
-    );
 }
 
 #[test]
@@ -352,28 +312,24 @@ fn what_does_not_fit_is_refused_in_words() {
     write_sentence_encoder(&folder.path().join("published"));
     let source = folder.path().join("published");
     let out = folder.path().join("out");
-    let [source_name, out_name] = [&source, &out].map(|path| path.to_str().unwrap());
-    let refused = |more: &[&str], expected: &str| {
-        let (code, said) = run(&[&["import", source_name, "--out", out_name], more].concat());
-        assert_eq!(code, Some(2), "{said}");
-        assert!(said.contains(expected), "{said}");
+    let refused = |image: Option<&Path>, more: &str, expected: &str| {
+        let import = import(&source, &out).with(more);
+        let import = match image {
+            Some(image) => import.set("--image", image),
+            None => import,
+        };
+        import.refused(&[expected]);
         assert!(!out.exists());
     };
-    refused(&[], "with --image");
-    refused(&["--image", "nowhere"], "nowhere");
-    let start = folder.path().join("logs");
-    fit(&start, "start", &["--model", "vit_t8_64", "--steps", "1"]);
-    let start = start.join("start");
-    let image = ["--image", start.to_str().unwrap()];
-    refused(
-        &[&image[..], &["--labels", "x.tsv"]].concat(),
-        "--labels: expected an EfficientNet",
-    );
+    refused(None, "", "with --image");
+    refused(Some(Path::new("nowhere")), "", "nowhere");
+    let start = small_model(&folder.path().join("logs"));
+    let labels = "--labels: expected an EfficientNet";
+    refused(Some(&start), "--labels x.tsv", labels);
     fs::write(source.join("vocab.txt"), "[PAD]\nother\n").unwrap();
-    refused(
-        &image,
-        "vocab.txt: expected the word pieces of BERT's uncased models",
-    );
+    let pieces = "vocab.txt: expected the word pieces of BERT's uncased models";
+    refused(Some(&start), "", pieces);
     fs::write(source.join("config.json"), "{\"model_type\": \"roberta\"}").unwrap();
-    refused(&image, "`model_type`: expected \"bert\", found \"roberta\"");
+    let kind = "`model_type`: expected \"bert\", found \"roberta\"";
+    refused(Some(&start), "", kind);
 }

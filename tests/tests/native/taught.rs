@@ -7,9 +7,9 @@ use espalier_core::caption::{
     CaptionResult, Captioner, Engine, ModelInfo, Request, TaughtConcept, TaughtFile,
 };
 use espalier_tests::browser::{natively_by, sample};
+use espalier_tests::calls::call;
 use espalier_tests::models::{self, shipped};
 use espalier_tests::photos::{jpeg, keep};
-use espalier_tests::trainer;
 
 const NAME: &str = "Aunt Emma's barn";
 
@@ -119,19 +119,7 @@ fn a_file_of_another_model_is_refused_by_name() {
         ..captioner.info().clone()
     };
     let extra = save(folder.path(), other, lesson(&captioner, folder.path()));
-    let (model, photo) = (shipped(), sample("cat"));
-    let output = trainer(&[
-        "caption",
-        "--model",
-        &model.to_string_lossy(),
-        &photo.to_string_lossy(),
-        "--extra",
-        &extra,
-    ]);
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(
-        said.contains(&extra) && said.contains("teach the names again"),
-        "{said}"
-    );
+    let caption = call("caption").set("--model", shipped());
+    let caption = caption.set("--extra", &extra).arg(sample("cat"));
+    caption.refused(&[&extra, "teach the names again"]);
 }

@@ -2,50 +2,21 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use espalier_tests::trainer;
+use espalier_tests::calls::{Call, call};
 use espalier_trainer::{averaged, model_file};
 use serde_json::Value;
 
-/// Runs a command, which must end with this exit code; returns what it says. The seed of the weights
-/// and the cache of object storage are global to a process, so a run in this one and other tests would
-/// disturb each other.
-fn ends_with(code: i32, args: &[&str]) -> String {
-    let out = trainer(args);
-    let said = String::from_utf8_lossy(&out.stderr).into_owned();
-    assert_eq!(out.status.code(), Some(code), "{args:?}: {said}");
-    said
+/// Returns the call that trains on synthetic data.
+fn fit(logs: &Path, name: &str, more: &str) -> Call {
+    call("fit --dataset synthetic --model vit_t8_64 --batch-size 8 --warmup 2 --lr 1e-3")
+        .set("--logs", logs)
+        .set("--name", name)
+        .with("--save-frequency 4 train.log_frequency=1 dataset.synthetic_records=256")
+        .with(more)
 }
-
-fn run(args: &[&str]) {
-    let _ = ends_with(0, args);
-}
-
-fn fit<'a>(logs: &'a str, name: &'a str, more: &[&'a str]) -> Vec<&'a str> {
-    let base = [
-        "fit",
-        "--dataset",
-        "synthetic",
-        "--model",
-        "vit_t8_64",
-        "--batch-size",
-        "8",
-        "--warmup",
-        "2",
-        "--lr",
-        "1e-3",
-        "--save-frequency",
-        "4",
-        "--logs",
-        logs,
-        "--name",
-        name,
-    ];
-    [&base, more].concat()
-}
-
-const TAIL: [&str; 2] = ["train.log_frequency=1", "dataset.synthetic_records=256"];
 
 fn metrics(logs: &Path, name: &str) -> Vec<Value> {
     let text = fs::read_to_string(logs.join(name).join("metrics.jsonl")).unwrap();
@@ -58,16 +29,12 @@ fn metrics(logs: &Path, name: &str) -> Vec<Value> {
 fn a_run_becomes_a_bundle_whose_ladder_is_that_of_the_checkpoint() {
     let dir = tempfile::tempdir().unwrap();
     let logs = dir.path().join("logs");
-    let logs_arg = logs.to_str().unwrap();
-    let more = [["--method", "hycoclip", "--steps", "24"].as_slice(), &TAIL].concat();
-    run(&fit(logs_arg, "a", &more));
+    fit(&logs, "a", "--method hycoclip --steps 24").done();
     let lines = metrics(&logs, "a");
     assert_eq!(lines.len(), 24);
     let mean = |part: &[Value]| {
-        part.iter()
-            .map(|l| l["contrastive"].as_f64().unwrap())
-            .sum::<f64>()
-            / part.len() as f64
+        let values = part.iter().map(|l| l["contrastive"].as_f64().unwrap());
+        values.sum::<f64>() / part.len() as f64
     };
     assert!(
         mean(&lines[18..]) < mean(&lines[..6]),
@@ -87,47 +54,26 @@ fn a_run_becomes_a_bundle_whose_ladder_is_that_of_the_checkpoint() {
 
     let run_folder = logs.join("a");
     let bundle = dir.path().join("bundle");
-    let export = |out: &Path, more: &[&str], code: i32| {
-        let base = [
-            "export",
-            "--checkpoint",
-            run_folder.to_str().unwrap(),
-            "--out",
-            out.to_str().unwrap(),
-            "--probe-size",
-            "64",
-        ];
-        ends_with(code, &[&base, more].concat());
+    let export = |out: &Path, more: &str| {
+        call("export --probe-size 64")
+            .set("--checkpoint", &run_folder)
+            .set("--out", out)
+            .with(more)
     };
-    export(&bundle, &["--dtype", "q8", "--max-drop", "100"], 0);
+    export(&bundle, "--dtype q8 --max-drop 100").done();
     // An existing bundle is not overwritten by default.
-    export(&bundle, &["--max-drop", "100"], 2);
+    export(&bundle, "--max-drop 100").refused(&[]);
     // No gain can exceed 100 points, so no bundle passes this gate.
-    export(&dir.path().join("other"), &["--max-drop=-101"], 3);
-    assert!(
-        !dir.path().join("other").exists(),
-        "a refused bundle was written"
-    );
+    let other = dir.path().join("other");
+    export(&other, "--max-drop=-101").ends_with(3, &[]);
+    assert!(!other.exists(), "a refused bundle was written");
 
     let photo = dir.path().join("photo.png");
     espalier_trainer::export::selftest::image()
         .save(&photo)
         .unwrap();
-    let ladder = |model: &Path| -> Value {
-        let out = trainer(&[
-            "caption",
-            "--model",
-            model.to_str().unwrap(),
-            photo.to_str().unwrap(),
-            "--json",
-        ]);
-        assert!(
-            out.status.success(),
-            "{}",
-            String::from_utf8_lossy(&out.stderr)
-        );
-        serde_json::from_slice(&out.stdout).unwrap()
-    };
+    let caption = |model: &Path| call("caption --json").set("--model", model).arg(&photo);
+    let ladder = |model: &Path| caption(model).json();
     let (quantised, full) = (ladder(&bundle), ladder(&run_folder));
     let rungs = |v: &Value| v["ladder"].as_array().unwrap().clone();
     assert!(!rungs(&quantised).is_empty());
@@ -150,25 +96,19 @@ fn a_run_becomes_a_bundle_whose_ladder_is_that_of_the_checkpoint() {
     let mut bytes = fs::read(&weights).unwrap();
     *bytes.last_mut().unwrap() ^= 1;
     fs::write(&weights, bytes).unwrap();
-    let model = bundle.to_str().unwrap();
-    let out = trainer(&["caption", "--model", model, photo.to_str().unwrap()]);
-    assert_eq!(out.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&out.stderr).contains("image.safetensors: expected SHA-256"));
+    let told = ["image.safetensors: expected SHA-256"];
+    caption(&bundle).refused(&told);
 }
 
 #[test]
 fn a_run_killed_in_the_middle_continues_on_the_next_unseen_sample() {
     let dir = tempfile::tempdir().unwrap();
     let logs = dir.path().join("logs");
-    let logs_arg = logs.to_str().unwrap();
-    let more = [["--method", "clip", "--steps", "14"].as_slice(), &TAIL].concat();
-    run(&fit(logs_arg, "whole", &more));
+    let more = "--method clip --steps 14";
+    fit(&logs, "whole", more).done();
 
-    let mut child = espalier_tests::trainer_command()
-        .args(fit(logs_arg, "killed", &more))
-        .stderr(std::process::Stdio::null())
-        .spawn()
-        .unwrap();
+    let mut command = fit(&logs, "killed", more).command();
+    let mut child = command.stderr(Stdio::null()).spawn().unwrap();
     let note = logs.join("killed/last_checkpoint.txt");
     let begun = Instant::now();
     while !note.exists() {
@@ -180,12 +120,17 @@ fn a_run_killed_in_the_middle_continues_on_the_next_unseen_sample() {
     }
     child.kill().unwrap();
     child.wait().unwrap();
-    // What a kill during a write leaves behind must not matter.
-    fs::create_dir_all(logs.join("killed/checkpoints/.checkpoint_00000012.tmp")).unwrap();
-    fs::create_dir_all(logs.join("killed/checkpoints/checkpoint_00000013")).unwrap();
+    // What a kill during a write leaves behind must not matter, and is removed.
+    let checkpoints = logs.join("killed/checkpoints");
+    for name in [".checkpoint_00000012.tmp", ".checkpoint_00000001.old.tmp"] {
+        fs::create_dir_all(checkpoints.join(name)).unwrap();
+        fs::write(checkpoints.join(name).join("optim.bpk"), "half").unwrap();
+    }
+    fs::create_dir_all(checkpoints.join("checkpoint_00000013")).unwrap();
 
-    let resumed = [["--resume", "latest"].as_slice(), &more].concat();
-    run(&fit(logs_arg, "killed", &resumed));
+    fit(&logs, "killed", more).with("--resume latest").done();
+    let left = espalier_fixtures::listing::names(&checkpoints);
+    assert!(!left.iter().any(|name| name.ends_with(".tmp")), "{left:?}");
     let (whole, killed) = (metrics(&logs, "whole"), metrics(&logs, "killed"));
     assert_eq!(killed.len(), 14);
     for (a, b) in whole.iter().zip(&killed) {
@@ -211,34 +156,22 @@ fn a_run_that_exists_is_not_overwritten() {
     let dir = tempfile::tempdir().unwrap();
     fs::create_dir_all(dir.path().join("a")).unwrap();
     fs::write(dir.path().join("a/config.toml"), "").unwrap();
-    let logs = dir.path().to_str().unwrap();
-    let said = ends_with(2, &fit(logs, "a", &["--steps", "1"]));
-    assert!(said.contains("--resume latest"), "{said}");
+    fit(dir.path(), "a", "--steps 1").refused(&["--resume latest"]);
 }
 
 #[test]
 fn an_epoch_of_some_samples_goes_on_where_the_one_before_ended() {
     let dir = tempfile::tempdir().unwrap();
     let logs = dir.path().join("logs");
-    let logs_arg = logs.to_str().unwrap();
-    let train = |name: &str, epochs: &str, more: &[&str]| {
-        let flags = [
-            "--method",
-            "clip",
-            "--epochs",
-            epochs,
-            "--train-num-samples",
-            "50",
-        ];
-        let pairs = ["--deterministic", "optim.schedule=constant"];
-        let more = [flags.as_slice(), more, &pairs, &TAIL].concat();
-        run(&fit(logs_arg, name, &more));
+    let train = |name: &str, more: &str| {
+        let fixed = "--method clip --train-num-samples 50 --deterministic optim.schedule=constant";
+        fit(&logs, name, fixed).with(more).done();
     };
-    train("whole", "3", &[]);
-    train("resumed", "1", &[]);
+    train("whole", "--epochs 3");
+    train("resumed", "--epochs 1");
     // 50 samples are six whole steps of 8.
     assert_eq!(metrics(&logs, "resumed").len(), 6);
-    train("resumed", "3", &["--resume", "latest"]);
+    train("resumed", "--epochs 3 --resume latest");
     let (whole, resumed) = (metrics(&logs, "whole"), metrics(&logs, "resumed"));
     let positions: Vec<_> = whole
         .iter()
@@ -264,11 +197,8 @@ fn an_epoch_of_some_samples_goes_on_where_the_one_before_ended() {
 #[test]
 fn averages_of_weights_are_those_of_their_definition() {
     let dir = tempfile::tempdir().unwrap();
-    let logs = dir.path().to_str().unwrap();
-    let more =
-        "--steps 2 --ema 0.9 dataset.synthetic_records=64 train.save_frequency=1 train.keep=3";
-    let more: Vec<&str> = more.split(' ').collect();
-    run(&fit(logs, "a", &more));
+    let more = "--steps 2 --ema 0.9 train.save_frequency=1 train.keep=3";
+    fit(dir.path(), "a", more).done();
     let folder = dir.path().join("a");
     let read = |step: u64, file: &str| {
         let checkpoint = format!("checkpoints/checkpoint_{step:08}");
@@ -306,23 +236,4 @@ fn averages_of_weights_are_those_of_their_definition() {
         error.contains("--average 4") && error.contains("found 2"),
         "{error}"
     );
-}
-
-#[test]
-fn the_metrics_of_a_run_are_drawn() {
-    let dir = tempfile::tempdir().unwrap();
-    let logs = dir.path().to_str().unwrap();
-    run(&fit(
-        logs,
-        "a",
-        &["--steps", "3", "--report-to", "jsonl", TAIL[0], TAIL[1]],
-    ));
-    let (folder, out) = (dir.path().join("a"), dir.path().join("run.svg"));
-    assert!(!folder.join("tensorboard").exists());
-    let paths = [&folder, &out].map(|path| path.to_str().unwrap().to_owned());
-    run(&["plot", "run", "--run", &paths[0], "--out", &paths[1]]);
-    let figure = std::fs::read_to_string(&out).unwrap();
-    for name in ["loss", "grad norm", "lr", "images per s"] {
-        assert!(figure.contains(&format!(">{name}<")), "{name}");
-    }
 }

@@ -6,10 +6,10 @@ use std::rc::Rc;
 
 use burn::tensor::Device;
 use espalier_core::weights::Tensors;
-use espalier_tests::models::{tiny, tiny_path};
+use espalier_tests::calls::{Call, call};
+use espalier_tests::models::tiny;
 use espalier_tests::photos::{jpeg, keep, landscape, noise};
 use espalier_tests::ranks::on_ranks;
-use espalier_tests::trainer;
 use espalier_trainer::data::formats::open;
 use espalier_trainer::eval::Points;
 use espalier_trainer::eval::cache::Cache;
@@ -19,7 +19,7 @@ use espalier_trainer::model_file;
 use espalier_trainer::ranks::{Collective, Single};
 use serde_json::Value;
 
-use crate::processes::{mpirun, program, text};
+use crate::processes::{in_processes, text};
 
 /// Writes eleven photos in folders by class, one of them broken; returns the folder.
 fn write_photos(folder: &Path) -> PathBuf {
@@ -38,7 +38,11 @@ fn write_photos(folder: &Path) -> PathBuf {
 }
 
 /// Embeds the photos and some texts as `trainer eval` does.
-fn embed(photos: &Path, cache: Option<PathBuf>, ranks: Rc<dyn Collective>) -> (Embedded, Points) {
+fn embed(
+    photos: &Path,
+    cache: Option<PathBuf>,
+    ranks: Rc<dyn Collective>,
+) -> anyhow::Result<(Embedded, Points)> {
     let device = Device::flex();
     let model = model_file::open(&tiny(), &device).unwrap();
     let options = EmbedOptions {
@@ -51,10 +55,10 @@ fn embed(photos: &Path, cache: Option<PathBuf>, ranks: Rc<dyn Collective>) -> (E
     let paths = [photos.to_owned()];
     let data = open::benchmark(&paths, None, "test").unwrap().data;
     let embedder = Embedder::new(&model, &device, options, ranks);
-    let found = embedder.dataset(data, &paths, None).unwrap();
+    let found = embedder.dataset(data, &paths, None)?;
     let texts = ["a cat", "a barn", "a cat", "music", "a dog in the snow"];
-    let texts = embedder.texts(&texts.map(str::to_owned)).unwrap();
-    ((*found).clone(), texts)
+    let texts = embedder.texts(&texts.map(str::to_owned))?;
+    Ok(((*found).clone(), texts))
 }
 
 fn largest_difference(a: &Points, b: &Points) -> f32 {
@@ -67,14 +71,16 @@ fn largest_difference(a: &Points, b: &Points) -> f32 {
 fn any_number_of_ranks_gives_the_embeddings_of_one_process() {
     let dir = tempfile::tempdir().unwrap();
     let photos = write_photos(dir.path());
-    let (expected, texts) = embed(&photos, None, Rc::new(Single));
+    let (expected, texts) = embed(&photos, None, Rc::new(Single)).unwrap();
     assert_eq!((expected.points.len(), texts.len()), (10, 5));
     // More ranks than texts, too.
     for world in [2, 3, 7] {
         // Only the last rank has no cache, so that all must compute together.
         let cache = |rank| (rank + 1 < world).then(|| dir.path().join(format!("cache-{rank}")));
         for _ in 0..2 {
-            let all = on_ranks(world, |ranks| embed(&photos, cache(ranks.rank()), ranks));
+            let all = on_ranks(world, |ranks| {
+                embed(&photos, cache(ranks.rank()), ranks).unwrap()
+            });
             for (found, found_texts) in all {
                 assert_eq!(found.about, expected.about);
                 assert!(largest_difference(&found.points, &expected.points) < 1e-6);
@@ -91,39 +97,18 @@ fn a_rank_with_other_photos_is_named() {
     let (photos, others) = (write_photos(&photos), write_photos(&others));
     fs::remove_file(others.join("cat/00.jpg")).unwrap();
     let messages = on_ranks(3, |ranks| {
-        let device = Device::flex();
-        let model = model_file::open(&tiny(), &device).unwrap();
-        let options = EmbedOptions {
-            batch_size: 2,
-            workers: 1,
-            max_broken: 0.2,
-            change: None,
-            cache: Cache::new(None),
-        };
-        let paths = [if ranks.rank() == 1 { &others } else { &photos }.clone()];
-        let data = open::benchmark(&paths, None, "test").unwrap().data;
-        let embedder = Embedder::new(&model, &device, options, ranks);
-        embedder
-            .dataset(data, &paths, None)
-            .unwrap_err()
-            .to_string()
+        let of_rank = if ranks.rank() == 1 { &others } else { &photos };
+        let error = embed(of_rank, None, ranks).err().unwrap();
+        error.to_string()
     });
     for message in messages {
         assert!(message.ends_with("found others on rank 1"), "{message}");
     }
 }
 
-/// Runs the trainer in three processes.
-fn in_three_processes(args: &[&str]) -> String {
-    let mut command = mpirun();
-    command.args(["-n", "3"]).arg(program()).args(args);
-    let output = command.output().unwrap();
-    assert!(output.status.success(), "{}", text(&output));
-    String::from_utf8(output.stdout).unwrap()
-}
-
-fn alone(args: &[&str]) -> String {
-    let output = trainer(args);
+/// Runs a call in three processes and returns what they print.
+fn in_three_processes(call: Call) -> String {
+    let output = in_processes(3, call).output().unwrap();
     assert!(output.status.success(), "{}", text(&output));
     String::from_utf8(output.stdout).unwrap()
 }
@@ -133,33 +118,27 @@ fn alone(args: &[&str]) -> String {
 fn three_processes_evaluate_and_embed_as_one() {
     let dir = tempfile::tempdir().unwrap();
     let photos = write_photos(dir.path());
-    let (photos, model) = (photos.to_str().unwrap(), tiny_path());
-    let eval = [
-        "eval",
-        "--checkpoint",
-        &model,
-        "--task",
-        "zero-shot",
-        "--data",
-        photos,
-        "--json",
-        "--no-cache",
-        "--max-broken",
-        "0.2",
-    ];
-    let record = |text: &str| serde_json::from_str::<Value>(text).unwrap();
-    assert_eq!(record(&in_three_processes(&eval)), record(&alone(&eval)));
+    let eval = || {
+        call("eval --task zero-shot --json --no-cache --max-broken 0.2")
+            .set("--checkpoint", tiny())
+            .set("--data", &photos)
+    };
+    let found: Value = serde_json::from_str(&in_three_processes(eval())).unwrap();
+    assert_eq!(found, eval().json());
 
-    let out = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
-    let read = |path: &str| Tensors::read(&fs::read(path).unwrap()).unwrap();
-    let (one, three) = (out("one.safetensors"), out("three.safetensors"));
-    alone(&[
-        "embed", "--model", &model, "--images", photos, "--out", &one,
-    ]);
-    in_three_processes(&[
-        "embed", "--model", &model, "--images", photos, "--out", &three,
-    ]);
-    let (one, three) = (read(&one), read(&three));
+    let embed = |out: &Path| {
+        call("embed")
+            .set("--model", tiny())
+            .set("--images", &photos)
+            .set("--out", out)
+    };
+    let (one, three) = (
+        dir.path().join("one.safetensors"),
+        dir.path().join("three.safetensors"),
+    );
+    embed(&one).done();
+    in_three_processes(embed(&three));
+    let [one, three] = [one, three].map(|path| Tensors::read(&fs::read(path).unwrap()).unwrap());
     assert_eq!(one.metadata, three.metadata);
     for (name, tensor) in &one.tensors {
         let other = &three.tensors[name];
@@ -172,18 +151,8 @@ fn three_processes_evaluate_and_embed_as_one() {
 #[test]
 #[ignore = "needs MPI: cargo xtask test"]
 fn an_error_that_all_processes_have_is_reported_once() {
-    let mut command = mpirun();
-    command.args(["-n", "2"]).arg(program());
-    command.args([
-        "eval",
-        "--checkpoint",
-        "/nowhere",
-        "--task",
-        "zero-shot",
-        "--data",
-        "/nowhere",
-    ]);
-    let output = command.output().unwrap();
+    let eval = call("eval --checkpoint /nowhere --task zero-shot --data /nowhere");
+    let output = in_processes(2, eval).output().unwrap();
     let said = text(&output);
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert_eq!(said.matches("error: rank 0: ").count(), 1, "{said}");

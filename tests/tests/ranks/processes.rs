@@ -6,45 +6,47 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use espalier_tests::{trainer, trainer_command};
+use espalier_tests::calls::{Call, call};
+use espalier_tests::trainer_command;
 
 /// Longest time that a test waits for something that must happen.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-pub fn mpirun() -> Command {
+fn mpirun() -> Command {
     let mut command = Command::new("mpirun");
-    command.args([
-        "--allow-run-as-root",
-        "--oversubscribe",
-        "--bind-to",
-        "none",
-    ]);
+    command.args(["--allow-run-as-root", "--oversubscribe"]);
+    command.args(["--bind-to", "none"]);
     command
 }
 
-/// Returns the arguments of a run on synthetic data in the folder `logs/NAME`.
-fn fit_args(logs: &Path, name: &str, more: &[&str]) -> Vec<String> {
-    let fixed = "fit --model vit_t8_64 --batch-size 6 --warmup 2 --lr 1e-3 --workers 1 \
-                 --deterministic";
-    let mut args: Vec<String> = fixed.split_whitespace().map(str::to_owned).collect();
-    if !more.contains(&"--dataset") {
-        let data = ["--dataset", "synthetic", "--method", "hycoclip"];
-        args.extend(data.map(str::to_owned));
-    }
-    args.extend(["--logs".to_owned(), logs.to_str().unwrap().to_owned()]);
-    args.extend(["--name".to_owned(), name.to_owned()]);
-    args.extend(more.iter().map(|arg| (*arg).to_owned()));
-    args.extend(["train.log_frequency=1", "dataset.synthetic_records=64"].map(str::to_owned));
-    args
-}
-
 /// Adds one group of processes to an `mpirun`.
-fn with_group(command: &mut Command, count: usize, program: &Path, args: &[String]) {
+fn with_group(command: &mut Command, count: usize, program: &Path, call: Call) {
     command.arg("-n").arg(count.to_string()).arg(program);
-    command.args(args);
+    command.args(call.command().get_args());
 }
 
-pub fn program() -> PathBuf {
+/// Returns the command of a call in several processes.
+pub fn in_processes(count: usize, call: Call) -> Command {
+    let mut command = mpirun();
+    with_group(&mut command, count, &program(), call);
+    command
+}
+
+/// Returns the call of a run in the folder `logs/NAME`, on synthetic data if it has no other.
+fn fit(logs: &Path, name: &str, more: &str) -> Call {
+    let data = match more.contains("--dataset") {
+        true => "",
+        false => "--dataset synthetic --method hycoclip",
+    };
+    call("fit --model vit_t8_64 --batch-size 6 --warmup 2 --lr 1e-3 --workers 1 --deterministic")
+        .set("--logs", logs)
+        .set("--name", name)
+        .with(data)
+        .with(more)
+        .with("train.log_frequency=1 dataset.synthetic_records=64")
+}
+
+fn program() -> PathBuf {
     trainer_command().get_program().into()
 }
 
@@ -53,19 +55,10 @@ pub fn text(output: &Output) -> String {
     texts.map(|bytes| String::from_utf8_lossy(bytes)).concat()
 }
 
-/// Runs the same arguments in several processes.
-fn fit(count: usize, logs: &Path, name: &str, more: &[&str]) -> Output {
-    let mut command = mpirun();
-    with_group(&mut command, count, &program(), &fit_args(logs, name, more));
-    command.output().unwrap()
-}
-
 /// Starts a long run in several processes, and waits for its first checkpoint.
-fn running(count: usize, logs: &Path, more: &[&str]) -> Child {
-    let mut command = mpirun();
-    let long = ["--steps", "100000", "--save-frequency", "2"];
-    let args = fit_args(logs, "a", &[&long, more].concat());
-    with_group(&mut command, count, &program(), &args);
+fn running(count: usize, logs: &Path, more: &str) -> Child {
+    let long = fit(logs, "a", "--steps 100000 --save-frequency 2").with(more);
+    let mut command = in_processes(count, long);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = child.spawn().unwrap();
     let begun = Instant::now();
@@ -113,39 +106,26 @@ fn ended(child: Child) -> (Option<i32>, String) {
 fn resumes_alone(logs: &Path) {
     let last = fs::read_to_string(logs.join("a/last_checkpoint.txt")).unwrap();
     let step: u64 = last.trim().rsplit('_').next().unwrap().parse().unwrap();
-    let steps = (step + 1).to_string();
-    let args = fit_args(logs, "a", &["--resume", "latest", "--steps", &steps]);
-    let args: Vec<&str> = args.iter().map(String::as_str).collect();
-    let output = trainer(&args);
-    let text = text(&output);
-    assert!(output.status.success(), "{text}");
-    assert!(
-        text.contains(&format!("resumes after step {step} ")),
-        "{text}"
-    );
+    let more = format!("--resume latest --steps {}", step + 1);
+    let resumes = format!("resumes after step {step} ");
+    fit(logs, "a", &more).ends_with(0, &[&resumes]);
 }
 
 #[test]
 #[ignore = "needs MPI: cargo xtask test"]
 fn two_processes_train_to_the_bits_of_one() {
     let dir = tempfile::tempdir().unwrap();
-    let more = ["--steps", "5"];
-    let args = fit_args(dir.path(), "one", &more);
-    let args: Vec<&str> = args.iter().map(String::as_str).collect();
-    let output = trainer(&args);
-    assert!(output.status.success(), "{}", text(&output));
-    let output = fit(2, dir.path(), "two", &more);
+    let fit = |name: &str| fit(dir.path(), name, "--steps 5");
+    fit("one").done();
+    let output = in_processes(2, fit("two")).output().unwrap();
     let said = text(&output);
     assert!(output.status.success(), "{said}");
     assert!(said.contains("2 processes share each step"), "{said}");
     assert_eq!(said.matches("done after step 5 of 5").count(), 1, "{said}");
     for file in ["model.safetensors", "state.json"] {
         let bytes = |name: &str| {
-            let folder = dir
-                .path()
-                .join(name)
-                .join("checkpoints/checkpoint_00000005");
-            fs::read(folder.join(file)).unwrap()
+            let checkpoint = format!("{name}/checkpoints/checkpoint_00000005");
+            fs::read(dir.path().join(checkpoint).join(file)).unwrap()
         };
         assert!(bytes("one") == bytes("two"), "{file} differs");
     }
@@ -155,7 +135,7 @@ fn two_processes_train_to_the_bits_of_one() {
 #[ignore = "needs MPI: cargo xtask test"]
 fn a_killed_rank_ends_the_others_and_leaves_a_whole_checkpoint() {
     let dir = tempfile::tempdir().unwrap();
-    let job = running(3, dir.path(), &[]);
+    let job = running(3, dir.path(), "");
     signal(process_of_rank(dir.path(), 1), "KILL");
     let (code, text) = ended(job);
     assert!(code.is_some_and(|code| code != 0), "{text}");
@@ -167,7 +147,7 @@ fn a_killed_rank_ends_the_others_and_leaves_a_whole_checkpoint() {
 #[ignore = "needs MPI: cargo xtask test"]
 fn a_rank_that_hangs_is_named_after_the_time_limit() {
     let dir = tempfile::tempdir().unwrap();
-    let job = running(3, dir.path(), &["train.rank_timeout=3"]);
+    let job = running(3, dir.path(), "train.rank_timeout=3");
     let hanging = process_of_rank(dir.path(), 2);
     signal(hanging, "STOP");
     let (code, text) = ended(job);
@@ -181,7 +161,7 @@ fn a_rank_that_hangs_is_named_after_the_time_limit() {
 #[ignore = "needs MPI: cargo xtask test"]
 fn a_signal_to_one_rank_stops_all_after_the_same_step() {
     let dir = tempfile::tempdir().unwrap();
-    let job = running(2, dir.path(), &[]);
+    let job = running(2, dir.path(), "");
     signal(process_of_rank(dir.path(), 1), "TERM");
     let (code, text) = ended(job);
     assert_eq!(code, Some(143), "{text}");
@@ -193,63 +173,43 @@ fn a_signal_to_one_rank_stops_all_after_the_same_step() {
     resumes_alone(dir.path());
 }
 
-/// Runs two processes with different arguments or programs, which must be refused before anything
-/// is written.
-fn refused(groups: [(&Path, &[&str]); 2], expected: &str) {
-    let dir = tempfile::tempdir().unwrap();
+/// Runs two processes with different calls or programs into `logs/a`, which must be refused before
+/// anything is written.
+fn refused(logs: &Path, groups: [(&Path, Call); 2], expected: &str) {
     let mut command = mpirun();
-    for (at, (program, more)) in groups.into_iter().enumerate() {
+    for (at, (program, call)) in groups.into_iter().enumerate() {
         if at > 0 {
             command.arg(":");
         }
-        with_group(&mut command, 1, program, &fit_args(dir.path(), "a", more));
+        with_group(&mut command, 1, program, call);
     }
     let output = command.output().unwrap();
     let said = text(&output);
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert_eq!(said.matches(expected).count(), 1, "{expected}: {said}");
-    assert!(!dir.path().join("a").exists(), "{said}");
+    assert!(!logs.join("a").exists(), "{said}");
 }
 
 #[test]
 #[ignore = "needs MPI: cargo xtask test"]
 fn ranks_with_other_settings_data_or_programs_are_refused_at_the_start() {
     let dir = tempfile::tempdir().unwrap();
-    let trainer = program();
-    let steps = ["--steps", "3"];
-    let with = |more: &[&'static str]| [&steps, more].concat();
-    let (one, two) = (with(&["--seed", "1"]), with(&["--seed", "2"]));
-    let expected = "train.seed: 1 on rank 0, 2 on rank 1";
-    refused([(&trainer, &one), (&trainer, &two)], expected);
+    let (logs, trainer) = (dir.path().join("logs"), program());
+    let with = |more: &str| fit(&logs, "a", "--steps 3").with(more);
+    let seeds = ["--seed 1", "--seed 2"].map(|seed| (&*trainer, with(seed)));
+    refused(&logs, seeds, "train.seed: 1 on rank 0, 2 on rank 1");
     // Paths may differ, but not what they hold.
-    let chains = |name: &str, rows: usize| {
+    let data = [("few.csv", 20), ("many.csv", 21)].map(|(name, rows)| {
         let path = dir.path().join(name);
         let row = "thing => dog => a dog => a dog runs,idea => cat => a cat => a cat runs\n";
         fs::write(&path, format!("positive,negative\n{}", row.repeat(rows))).unwrap();
-        path.to_str().unwrap().to_owned()
-    };
-    let (few, many) = (chains("few.csv", 20), chains("many.csv", 21));
-    let on = |path: &str| -> Vec<String> {
-        let args = ["--dataset", "hierarcaps", "--method", "re", "--data", path];
-        steps
-            .iter()
-            .chain(&args)
-            .map(|arg| (*arg).to_owned())
-            .collect()
-    };
-    let (few, many) = (on(&few), on(&many));
-    let few: Vec<&str> = few.iter().map(String::as_str).collect();
-    let many: Vec<&str> = many.iter().map(String::as_str).collect();
-    refused(
-        [(&trainer, &few), (&trainer, &many)],
-        "training data: 20 records",
-    );
+        let fit = fit(&logs, "a", "--steps 3 --dataset hierarcaps --method re");
+        (&*trainer, fit.set("--data", path))
+    });
+    refused(&logs, data, "training data: 20 records");
     // A rank that cannot even begin is named by its own error.
-    let missing = with(&["--backend", "wgpu"]);
-    refused(
-        [(&trainer, &steps), (&trainer, &missing)],
-        "error: rank 1: ",
-    );
+    let backends = ["", "--backend wgpu"].map(|backend| (&*trainer, with(backend)));
+    refused(&logs, backends, "error: rank 1: ");
     // Another build of the program.
     let other = dir.path().join("trainer");
     let mut bytes = fs::read(&trainer).unwrap();
@@ -257,5 +217,6 @@ fn ranks_with_other_settings_data_or_programs_are_refused_at_the_start() {
     fs::write(&other, bytes).unwrap();
     let mode = fs::metadata(&trainer).unwrap().permissions();
     fs::set_permissions(&other, mode).unwrap();
-    refused([(&trainer, &steps), (&other, &steps)], "program: version ");
+    let programs = [&*trainer, &*other].map(|program| (program, with("")));
+    refused(&logs, programs, "program: version ");
 }

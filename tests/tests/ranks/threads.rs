@@ -40,19 +40,19 @@ fn config(folder: &Path, method: MethodName, data: TrainingData, more: &[&str]) 
     TrainConfig::resolve(None, Default::default(), &pairs).unwrap()
 }
 
-/// Trains a run; returns the checkpoint and the last loss.
-fn train(
+/// Prepares a run with its folder in `logs`; the ranks wait for the folder.
+fn prepared(
     config: &TrainConfig,
     logs: &Path,
     name: &str,
     resume: Option<PathBuf>,
     ranks: Rc<dyn Collective>,
-) -> (PathBuf, f64) {
+) -> Run {
     if ranks.is_root() {
         run::folder(logs, name, resume.is_some()).unwrap();
     }
     ranks.barrier();
-    let run = Run {
+    Run {
         source: Source::open(config).unwrap(),
         config: config.clone(),
         validation: Source::of_validation(config).unwrap(),
@@ -63,7 +63,18 @@ fn train(
         ranks,
         resume,
         is_brief: false,
-    };
+    }
+}
+
+/// Trains a run; returns the checkpoint and the last loss.
+fn train(
+    config: &TrainConfig,
+    logs: &Path,
+    name: &str,
+    resume: Option<PathBuf>,
+    ranks: Rc<dyn Collective>,
+) -> (PathBuf, f64) {
+    let run = prepared(config, logs, name, resume, ranks);
     let outcome = run.train(&AtomicBool::new(false)).unwrap();
     let loss = outcome.last.unwrap().get("loss").unwrap();
     (outcome.checkpoint, loss)
@@ -89,13 +100,8 @@ fn difference(a: &BTreeMap<String, Vec<f32>>, b: &BTreeMap<String, Vec<f32>>) ->
 /// Writes the start weights of a method, which all runs of a test share: threads of one process draw
 /// random numbers from the same generator.
 fn start(config: &TrainConfig, logs: &Path) -> PathBuf {
-    let config = TrainConfig {
-        train: espalier_trainer::config::TrainConfigBlock {
-            steps: 1,
-            ..config.train.clone()
-        },
-        ..config.clone()
-    };
+    let mut config = config.clone();
+    config.train.steps = 1;
     train(&config, logs, "start", None, Rc::new(Single)).0
 }
 
@@ -140,22 +146,14 @@ fn two_ranks_train_with_every_option_to_the_bits_of_one_process() {
     hycoclip(&["train.patch_keep=0.5", "dataset.hflip=true"]);
     clip(&["train.lock_text=true"]);
     clip(&["train.lock_image=true", "train.keep_features=false"]);
+    let dir = tempfile::tempdir().unwrap();
+    let cache = format!("train.feature_cache={:?}", dir.path().join("features"));
+    clip(&["train.lock_image=true", &cache]);
     let in_lanes = ["dataset.lanes=2", "dataset.synthetic_records=600"];
     hycoclip(&in_lanes);
     same_bits(MethodName::Parts, SYNTHETIC, &in_lanes);
     let labels = ["loss.labels=1", "loss.order=1", "loss.outliers=1"];
     hycoclip(&labels);
-}
-
-#[test]
-fn cached_features_of_a_locked_encoder_are_computed_once_for_all_ranks() {
-    let dir = tempfile::tempdir().unwrap();
-    let cache = format!("train.feature_cache={:?}", dir.path().join("features"));
-    same_bits(
-        MethodName::Clip,
-        SYNTHETIC,
-        &["train.lock_image=true", &cache],
-    );
 }
 
 #[test]
@@ -189,36 +187,35 @@ fn ranks_train_to_the_bits_of_as_many_threads_of_one_process() {
     }
 }
 
-#[test]
-fn a_run_is_resumed_with_another_number_of_ranks() {
+/// Trains a run of some steps in one process, and another that other numbers of ranks begin and resume
+/// after some steps, as after kills; returns the states of both at their ends.
+fn same_when_resumed<const N: usize>(
+    method: MethodName,
+    more: &[&str],
+    begun_by: usize,
+    resumed_by: [(u64, usize); N],
+) -> String {
     let dir = tempfile::tempdir().unwrap();
-    let more = [
-        "dataset.val_data=[\"synthetic\"]",
-        "train.val_batches=2",
-        "train.steps=6",
-        "train.save_frequency=2",
-        "train.keep=3",
-    ];
-    let config = config(dir.path(), MethodName::Hycoclip, SYNTHETIC, &more);
+    let kept = ["train.save_frequency=2", "train.keep=3"];
+    let config = config(dir.path(), method, SYNTHETIC, &[&kept, more].concat());
     let config = from(&config, &start(&config, dir.path()));
     let (whole, loss) = train(&config, dir.path(), "whole", None, Rc::new(Single));
-    // As after kills: the run goes on from a checkpoint before its last step.
-    on_ranks(2, |ranks| train(&config, dir.path(), "a", None, ranks));
-    let resume = |step: u64, world| {
-        let from = Some(checkpoint::path(&dir.path().join("a"), step));
-        let all = on_ranks(world, |ranks| {
-            train(&config, dir.path(), "a", from.clone(), ranks)
+    on_ranks(begun_by, |ranks| {
+        train(&config, dir.path(), "a", None, ranks)
+    });
+    let mut resumed = Vec::new();
+    for (step, world) in resumed_by {
+        let from = checkpoint::path(&dir.path().join("a"), step);
+        resumed = on_ranks(world, |ranks| {
+            train(&config, dir.path(), "a", Some(from.clone()), ranks)
         });
-        all[0].clone()
-    };
-    resume(2, 3);
-    let (resumed, found) = resume(4, 1);
-    assert!(
-        (found - loss).abs() < 1e-5,
-        "expected {loss}, found {found}"
-    );
-    let state = |checkpoint: &Path| std::fs::read(checkpoint.join("state.json")).unwrap();
-    assert_eq!(state(&whole), state(&resumed));
+    }
+    for (_, found) in &resumed {
+        assert!((found - loss).abs() < 1e-5, "{found}, expected {loss}");
+    }
+    let state = |checkpoint: &Path| std::fs::read_to_string(checkpoint.join("state.json")).unwrap();
+    let state_of_all = state(&resumed[0].0);
+    assert_eq!(state(&whole), state_of_all);
     let positions = |name: &str| -> Vec<String> {
         let text = std::fs::read_to_string(dir.path().join(name).join("metrics.jsonl")).unwrap();
         let lines = text.lines().map(|line| {
@@ -228,33 +225,25 @@ fn a_run_is_resumed_with_another_number_of_ranks() {
         lines.collect()
     };
     assert_eq!(positions("whole"), positions("a"));
-    assert_eq!(positions("a").len(), 6);
+    assert_eq!(positions("a").len() as u64, config.train.steps);
+    state_of_all
 }
 
 #[test]
-fn a_run_in_lanes_is_resumed_with_another_number_of_ranks() {
-    let dir = tempfile::tempdir().unwrap();
-    let more = [
+fn a_run_is_resumed_with_another_number_of_ranks() {
+    let validated = [
+        "dataset.val_data=[\"synthetic\"]",
+        "train.val_batches=2",
+        "train.steps=6",
+    ];
+    same_when_resumed(MethodName::Hycoclip, &validated, 2, [(2, 3), (4, 1)]);
+    let in_lanes = [
         "dataset.lanes=3",
         "dataset.synthetic_records=800",
         "train.steps=4",
-        "train.save_frequency=2",
-        "train.keep=3",
     ];
-    let config = config(dir.path(), MethodName::Clip, SYNTHETIC, &more);
-    let config = from(&config, &start(&config, dir.path()));
-    let (whole, loss) = train(&config, dir.path(), "whole", None, Rc::new(Single));
-    on_ranks(3, |ranks| train(&config, dir.path(), "a", None, ranks));
-    let from = Some(checkpoint::path(&dir.path().join("a"), 2));
-    let resumed = on_ranks(2, |ranks| {
-        train(&config, dir.path(), "a", from.clone(), ranks)
-    });
-    for (_, found) in &resumed {
-        assert!((found - loss).abs() < 1e-5, "{found}, expected {loss}");
-    }
-    let state = |checkpoint: &Path| std::fs::read_to_string(checkpoint.join("state.json")).unwrap();
-    assert_eq!(state(&whole), state(&resumed[0].0));
-    assert_eq!(state(&whole).matches("\"epoch\"").count(), 3);
+    let state = same_when_resumed(MethodName::Clip, &in_lanes, 3, [(2, 2)]);
+    assert_eq!(state.matches("\"epoch\"").count(), 3);
 }
 
 #[test]
@@ -272,22 +261,7 @@ fn a_flipped_weight_on_one_rank_is_noticed() {
     let errors = on_ranks(3, |ranks| {
         let of_rank = if ranks.rank() == 1 { &flipped } else { &start };
         let config = from(&config, of_rank);
-        if ranks.is_root() {
-            run::folder(dir.path(), "a", false).unwrap();
-        }
-        ranks.barrier();
-        let run = Run {
-            source: Source::open(&config).unwrap(),
-            config,
-            validation: None,
-            folder: dir.path().join("a"),
-            device: Device::flex(),
-            encoder_threads: 1,
-            cores: 1,
-            ranks,
-            resume: None,
-            is_brief: false,
-        };
+        let run = prepared(&config, dir.path(), "a", None, ranks);
         let error = run.train(&AtomicBool::new(false)).unwrap_err();
         error.to_string()
     });

@@ -23,7 +23,6 @@ pub enum Backend {
 
 /// Returns the engine that computes the features of a bundle's encoders: on a CPU the kernels of
 /// core, which are faster there than any backend; otherwise the device.
-#[must_use]
 pub fn engine(device: &Device) -> Engine {
     #[cfg(feature = "flex")]
     if *device == Device::flex() {
@@ -34,7 +33,6 @@ pub fn engine(device: &Device) -> Engine {
 
 impl Backend {
     /// Returns the name on the command line.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Auto => "auto",
@@ -55,7 +53,6 @@ impl Backend {
     }
 
     /// Returns the backend that `auto` stands for; returns any other backend unchanged.
-    #[must_use]
     pub fn resolve(self) -> Self {
         if self != Self::Auto {
             return self;

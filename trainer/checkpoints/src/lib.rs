@@ -4,8 +4,6 @@
 //! checkpoints and [`published`] writes them; both follow the names of tensors in [`layout`].
 //! [`model_name`] finds models by name.
 
-#![cfg_attr(test, allow(clippy::unwrap_used))]
-
 pub mod averaged;
 pub mod classifier_file;
 pub mod device;

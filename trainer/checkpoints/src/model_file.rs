@@ -25,7 +25,6 @@ pub const MERGES: &str = include_str!("../vocab/clip_bpe_merges.txt");
 pub const WORD_PIECES: &str = include_str!("../vocab/bert_uncased.txt");
 
 /// Returns the merges or word pieces that text encoders of an architecture are built with.
-#[must_use]
 pub fn vocabulary(text: &TextConfig) -> &'static str {
     match text.family {
         TextFamily::Clip => MERGES,
@@ -80,7 +79,6 @@ pub struct ModelCard {
 
 impl ModelCard {
     /// Creates the card of a model of a method, before any step of a run and without an origin.
-    #[must_use]
     pub fn new(config: DualConfig, method: impl Into<String>) -> Self {
         Self {
             config,
@@ -94,7 +92,6 @@ impl ModelCard {
 
     /// Returns the reasons to doubt the answers of the model that its card tells: weights that no step has
     /// trained and that were not imported.
-    #[must_use]
     pub fn cautions(&self) -> Vec<Caution> {
         let layout = self.origin.as_ref().map(|origin| origin.layout);
         match (self.step, layout) {
@@ -102,6 +99,12 @@ impl ModelCard {
             (0, Some(Some(Layout::EfficientnetLite))) => vec![Caution::UntrainedText],
             _ => Vec::new(),
         }
+    }
+
+    /// Returns how photos are prepared for the model: as its origin states, else as its architecture is.
+    pub fn preprocess(&self) -> Preprocess {
+        let imported = self.origin.as_ref().map(|origin| origin.preprocess);
+        imported.unwrap_or_else(|| preprocess(&self.config))
     }
 
     /// Returns the card as metadata of a safetensors file.
@@ -148,7 +151,6 @@ pub struct Model {
 
 /// Returns the default preprocessing of photos for an architecture: resize the shortest side, then
 /// centre crop (notation 6.0); for inverted residuals the evaluation crop of EfficientNet.
-#[must_use]
 pub fn preprocess(config: &DualConfig) -> Preprocess {
     let resize = if config.vision.inverted.is_some() {
         ResizeMode::InnerCrop
@@ -187,7 +189,6 @@ pub fn weights_file(path: &Path) -> anyhow::Result<PathBuf> {
 }
 
 /// Returns whether a path is a bundle.
-#[must_use]
 pub fn is_bundle(path: &Path) -> bool {
     path.join("manifest.json").is_file()
 }
@@ -297,17 +298,15 @@ pub fn build(
     let encoder = weights::load(card.config.init(device), &tensors, |_| false)
         .map_err(|e| usage(format!("{}: {e}", file.display())))?;
     let tokenizer = card.config.text.tokenizer(vocabulary(&card.config.text))?;
-    let imported = card.origin.as_ref().map(|o| o.preprocess);
-    let preprocess = imported.unwrap_or_else(|| preprocess(&card.config));
     Ok(Model {
         root: card.origin.as_ref().and_then(|o| o.root.clone()),
         cautions: card.cautions(),
+        preprocess: card.preprocess(),
         card,
         encoder,
         tokenizer,
         file,
         sha256,
-        preprocess,
         calibration: None,
         lexicon: Lexicon::default(),
         taxonomy: None,

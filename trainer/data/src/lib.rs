@@ -19,8 +19,6 @@
 //! Broken records are skipped and counted ([`records::fault`]); data that cannot be used at all is
 //! reported as a typed [`records::error::DataError`].
 
-#![cfg_attr(test, allow(clippy::unwrap_used))]
-
 pub mod batches;
 pub mod benchmarks;
 pub mod features;
@@ -37,7 +35,6 @@ pub use batches::batch_spec::BatchSpec;
 pub use batches::image_batch::{ImageBatch, Pixels};
 pub use benchmarks::hierarcaps_test::HierarcapsTest;
 pub use formats::captioned::{Captioned, Splits};
-pub use formats::folders::Folders;
 pub use formats::grit::Grit;
 pub use formats::hierarcaps::Hierarcaps;
 pub use formats::labels::Labels;
@@ -55,3 +52,6 @@ pub use records::source::Dataset;
 pub use sampling::crops::Crops;
 pub use sampling::eval_set::{EvalBatch, EvalSet};
 pub use sampling::stream::BatchStream;
+
+#[cfg(test)]
+mod test_files;

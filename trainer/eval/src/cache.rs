@@ -28,7 +28,6 @@ pub struct Cache {
 }
 
 /// Returns the SHA-256 of the parts in hex; each part is preceded by its length.
-#[must_use]
 pub fn key<'a>(parts: impl IntoIterator<Item = &'a str>) -> String {
     let mut hash = Sha256::new();
     for part in std::iter::once(VERSION).chain(parts) {
@@ -41,7 +40,6 @@ pub fn key<'a>(parts: impl IntoIterator<Item = &'a str>) -> String {
 /// Returns the fingerprint of files: names, sizes and modification times of the files that the
 /// paths and globs match, and of all files below matched folders, and the versions of objects. Does not
 /// read file contents.
-#[must_use]
 pub fn stamp(paths: &[PathBuf]) -> String {
     let mut pending: Vec<PathBuf> = paths.to_vec();
     let mut files = Vec::new();
@@ -88,15 +86,8 @@ pub fn stamp(paths: &[PathBuf]) -> String {
 
 impl Cache {
     /// Returns a cache in a folder, created on the first write; `None` disables the cache.
-    #[must_use]
     pub fn new(folder: Option<PathBuf>) -> Self {
         Self { folder }
-    }
-
-    /// Returns whether embeddings are stored.
-    #[must_use]
-    pub fn is_on(&self) -> bool {
-        self.folder.is_some()
     }
 
     fn file(&self, key: &str) -> Option<PathBuf> {
@@ -105,7 +96,6 @@ impl Cache {
 
     /// Returns the points stored under a key, with their notes. An unreadable file counts as
     /// absent.
-    #[must_use]
     pub fn get(&self, key: &str) -> Option<(Points, String)> {
         let bytes = fs::read(self.file(key)?).ok()?;
         let mut stored = Tensors::read(&bytes).ok()?;

@@ -28,7 +28,6 @@ fn minimise_log((mut lo, mut hi): (f64, f64), cost: impl Fn(f64) -> f64) -> f64 
 }
 
 /// Returns the scale that maximises the likelihood of the true labels (temperature scaling).
-#[must_use]
 pub fn fit_scale(logits: &[Vec<f64>], truth: &[usize]) -> f64 {
     minimise_log(SCALES, |scale| {
         let each = logits.iter().zip(truth).map(|(row, t)| {
@@ -57,7 +56,6 @@ const NEWTON_STEPS: usize = 50;
 
 /// Returns the maximum-likelihood weights of a logistic model, by Newton's method with a weak ridge
 /// penalty toward `start`.
-#[must_use]
 pub fn fit_logistic(cases: &[Case], start: [f64; INPUTS]) -> [f64; INPUTS] {
     let total: f64 = cases.iter().map(|case| case.weight).sum();
     let mut weights = start;

@@ -13,7 +13,7 @@ use super::task::Context;
 ///
 /// # Errors
 /// Bad usage for a checkpoint that is no bundle: it has no captions and no calibration.
-pub fn captioner(cx: &Context<'_>, task: &str) -> anyhow::Result<Captioner> {
+pub fn captioner(cx: &Context<'_, '_>, task: &str) -> anyhow::Result<Captioner> {
     let file = &cx.model()?.model.file;
     let folder = file.parent().filter(|folder| is_bundle(folder));
     let folder = folder.ok_or_else(|| {
@@ -27,7 +27,6 @@ pub fn captioner(cx: &Context<'_>, task: &str) -> anyhow::Result<Captioner> {
 
 /// Reads the first records of a dataset, without decoding their images; 0 means all. The coverage
 /// counts the records, and those that are broken.
-#[must_use]
 pub fn records(data: &dyn Dataset, most: usize) -> (Vec<Record>, Coverage) {
     let most = if most == 0 { usize::MAX } else { most };
     let mut coverage = Coverage::default();

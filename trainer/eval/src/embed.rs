@@ -69,6 +69,12 @@ pub fn named(
     Ok(out)
 }
 
+/// Returns the first names of taxonomy nodes.
+pub fn names(taxonomy: &Taxonomy, nodes: &[NodeIx]) -> Vec<String> {
+    let names = nodes.iter().map(|ix| taxonomy.name(*ix));
+    names.map(str::to_owned).collect()
+}
+
 /// Returns the points of taxonomy nodes by their first names; see [`named`].
 ///
 /// # Errors
@@ -79,11 +85,7 @@ pub fn classes(
     nodes: &[NodeIx],
     set: &str,
 ) -> anyhow::Result<Vec<Vec<f32>>> {
-    let names: Vec<String> = nodes
-        .iter()
-        .map(|ix| taxonomy.name(*ix).to_owned())
-        .collect();
-    named(encoder, &names, set)
+    named(encoder, &names(taxonomy, nodes), set)
 }
 
 /// Returns the space of a model's embeddings.
@@ -131,7 +133,6 @@ pub struct Labelled {
 }
 
 /// Returns the first labels of all readable records.
-#[must_use]
 pub fn labels_of(data: &dyn Dataset) -> BTreeSet<String> {
     let mut labels = BTreeSet::new();
     for (at, unit) in data.units().iter().enumerate() {
@@ -164,23 +165,18 @@ pub fn labelled(
     limits: ReadLimits,
     device: &Device,
 ) -> anyhow::Result<Labelled> {
-    let ReadLimits {
-        batch_size,
-        most,
-        max_broken,
-    } = limits;
     let workers = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let mut set = EvalSet::new(data, model.preprocess, batch_size, workers)?;
+    let mut set = EvalSet::new(data, model.preprocess, limits.batch_size, workers)?;
     let encoder = ImagePoints::new(model, device)?;
     let mut found = Labelled::default();
-    while found.labels.len() < most {
+    while found.labels.len() < limits.most {
         let Some(batch) = set.next() else { break };
         let points = encoder.of(&batch.images)?;
         for (point, label) in points.into_iter().zip(batch.labels) {
             match label.map(|id| taxonomy.find(&id)) {
                 None => found.unlabelled += 1,
                 Some(None) => found.unknown += 1,
-                Some(Some(ix)) if found.labels.len() < most => {
+                Some(Some(ix)) if found.labels.len() < limits.most => {
                     found.points.push(point);
                     found.labels.push(ix);
                 }
@@ -189,6 +185,6 @@ pub fn labelled(
         }
     }
     found.broken = set.counts().broken();
-    set.check_broken(max_broken)?;
+    set.check_broken(limits.max_broken)?;
     Ok(found)
 }

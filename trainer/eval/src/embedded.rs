@@ -29,7 +29,6 @@ pub struct ImageMetadata {
 
 impl ImageMetadata {
     /// Records that could not be read, by cause.
-    #[must_use]
     pub fn broken(&self) -> BTreeMap<String, Cases> {
         let missing = |(cause, found): (&Cause, &CauseCount)| {
             let example = format!("{}: {}", found.example.key, found.example.detail);
@@ -37,6 +36,16 @@ impl ImageMetadata {
             (cause.description().to_owned(), Cases { count, example })
         };
         self.counts.by_cause.iter().map(missing).collect()
+    }
+
+    /// Returns the coverage of data with `expected` items, of which `found` are used.
+    pub fn coverage(&self, expected: u64, found: usize) -> Coverage {
+        Coverage {
+            expected,
+            found: found as u64,
+            missing: self.broken(),
+            ..Coverage::default()
+        }
     }
 }
 
@@ -79,13 +88,11 @@ pub struct EmbeddedFiles {
 
 impl EmbeddedFiles {
     /// Returns the points of the images that could be read.
-    #[must_use]
     pub fn points(&self) -> &Points {
         &self.found.points
     }
 
     /// Returns the point of a file of the list, if it could be read.
-    #[must_use]
     pub fn point(&self, file: usize) -> Option<&[f32]> {
         let row = self.row_of.get(file).copied().flatten()?;
         Some(self.found.points.row(row))

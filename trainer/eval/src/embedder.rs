@@ -10,7 +10,6 @@ use burn::tensor::{Device, Tensor, TensorData};
 use espalier_checkpoints::model_file::Model;
 use espalier_core::geometry::Space;
 use espalier_core::input::{Preprocess, ResizeMode};
-use espalier_core::kernels::TextKernels;
 use espalier_core::model::Classifier;
 use espalier_data::records::corruption::Corruption;
 use espalier_data::records::files::{self, Item};
@@ -54,7 +53,7 @@ pub struct Embedder<'a> {
     space: OnceCell<Space>,
     image_encoder: OnceCell<String>,
     pooled_encoder: OnceCell<PooledEncoder>,
-    text_kernels: OnceCell<Option<Rc<TextKernels>>>,
+    text_encoder: OnceCell<TextFeatures<'a>>,
     images: RefCell<HashMap<String, Rc<Embedded>>>,
     texts: RefCell<HashMap<String, Rc<Points>>>,
 }
@@ -62,7 +61,6 @@ pub struct Embedder<'a> {
 impl<'a> Embedder<'a> {
     /// Returns an embedder without any embeddings yet. Each of `ranks` embeds a part of the inputs, and
     /// all of them call the same methods in the same order.
-    #[must_use]
     pub fn new(
         model: &'a Model,
         device: &'a Device,
@@ -79,7 +77,7 @@ impl<'a> Embedder<'a> {
             space: OnceCell::new(),
             image_encoder: OnceCell::new(),
             pooled_encoder: OnceCell::new(),
-            text_kernels: OnceCell::new(),
+            text_encoder: OnceCell::new(),
             images: RefCell::default(),
             texts: RefCell::default(),
         }
@@ -87,21 +85,18 @@ impl<'a> Embedder<'a> {
 
     /// Adds a classifier over pooled features. Images go through the encoder once for both the
     /// classifier and the embedding space.
-    #[must_use]
     pub fn with_classifier(mut self, classifier: Option<Classifier>) -> Self {
         self.classifier = classifier;
         self
     }
 
     /// Calls `check` before every batch of images and every list of texts.
-    #[must_use]
     pub fn checked(mut self, check: Check<'a>) -> Self {
         self.check = check;
         self
     }
 
     /// Returns the labels of the classifier in class order, if there is one.
-    #[must_use]
     pub fn classifier_labels(&self) -> Option<&[String]> {
         self.classifier.as_ref().map(|c| c.labels.as_slice())
     }
@@ -111,39 +106,30 @@ impl<'a> Embedder<'a> {
     /// # Errors
     /// When the device fails.
     pub fn space(&self) -> anyhow::Result<&Space> {
-        if let Some(space) = self.space.get() {
-            return Ok(space);
-        }
-        let space = embed::space(self.model, self.device)?;
-        Ok(self.space.get_or_init(|| space))
+        filled(&self.space, || embed::space(self.model, self.device))
     }
 
     /// Returns the identity of the image encoder.
     fn image_encoder(&self) -> anyhow::Result<&str> {
-        if let Some(identity) = self.image_encoder.get() {
-            return Ok(identity);
-        }
-        let found = encoder_identity::of(&self.model.encoder.image, &self.model.card.config)?;
-        Ok(self.image_encoder.get_or_init(|| found))
+        let Model { encoder, card, .. } = self.model;
+        let identity = || encoder_identity::of(&encoder.image, &card.config);
+        filled(&self.image_encoder, identity).map(String::as_str)
     }
 
     /// Returns the image encoder without its projection.
     fn pooled_encoder(&self) -> anyhow::Result<&PooledEncoder> {
-        if let Some(encoder) = self.pooled_encoder.get() {
-            return Ok(encoder);
-        }
         let Model { encoder, card, .. } = self.model;
-        let created = PooledEncoder::new(&encoder.image, &card.config, self.device)?;
-        Ok(self.pooled_encoder.get_or_init(|| created))
+        let created = || PooledEncoder::new(&encoder.image, &card.config, self.device);
+        filled(&self.pooled_encoder, created)
     }
 
     /// Returns the text encoder.
-    fn text_encoder(&self) -> anyhow::Result<TextFeatures<'a>> {
-        TextFeatures::cached(self.model, self.device, &self.text_kernels)
+    fn text_encoder(&self) -> anyhow::Result<&TextFeatures<'a>> {
+        let created = || TextFeatures::new(self.model, self.device);
+        filled(&self.text_encoder, created)
     }
 
     /// Returns the factor by which the model multiplies its logits.
-    #[must_use]
     pub fn logit_scale(&self) -> f64 {
         let scale = self.model.encoder.logit_scale.value();
         f64::from(scale.into_scalar::<f32>())
@@ -166,7 +152,7 @@ impl<'a> Embedder<'a> {
             Some(points) => points,
             None => {
                 let points = finite(Points::from_rows(&compute()?))?;
-                self.keep(&key, &points, "")?;
+                self.options.cache.put(&key, &points, "")?;
                 points
             }
         };
@@ -176,17 +162,13 @@ impl<'a> Embedder<'a> {
     }
 
     /// Returns what `read` makes of the points and notes under a key in the cache; `None` if one of the
-    /// ranks lacks them or cannot read them, since the ranks then compute them together.
+    /// ranks lacks them or cannot read them, since the ranks then compute them together. Ranks on one machine
+    /// share a cache, so each may find what another has written.
     fn cached<T>(&self, key: &str, read: impl FnOnce(Points, String) -> Option<T>) -> Option<T> {
         let found = self.options.cache.get(key);
         let found = found.and_then(|(points, notes)| read(points, notes));
         let is_missing = self.ranks.any(found.is_none());
         found.filter(|_| !is_missing)
-    }
-
-    /// Caches points. Ranks on one machine share a cache, so each may find what another has written.
-    fn keep(&self, key: &str, points: &Points, notes: &str) -> anyhow::Result<()> {
-        self.options.cache.put(key, points, notes)
     }
 
     /// Returns the points of texts, row by row; a repeated text is embedded once.
@@ -208,7 +190,7 @@ impl<'a> Embedder<'a> {
         parts.extend(unique.iter().map(String::as_str));
         let points = self.points(&parts, || {
             let own = shared::own_part(&*self.ranks, &unique);
-            let rows = embed::texts(&self.text_encoder()?, own)?;
+            let rows = embed::texts(self.text_encoder()?, own)?;
             Ok(shared::all_rows(&*self.ranks, rows))
         })?;
         Ok(points.select(&rows))
@@ -226,14 +208,13 @@ impl<'a> Embedder<'a> {
         parts.extend(names.iter().map(String::as_str));
         self.points(&parts, || {
             let own = shared::own_part(&*self.ranks, names);
-            let rows = embed::named(&self.text_encoder()?, own, set)?;
+            let rows = embed::named(self.text_encoder()?, own, set)?;
             Ok(shared::all_rows(&*self.ranks, rows))
         })
     }
 
     /// Returns the points of labels that the bundle stores and the page uses; `None` if the model is
     /// no bundle or lacks one of them.
-    #[must_use]
     pub fn stored_classes(&self, labels: &[String]) -> Option<Points> {
         let points = labels
             .iter()
@@ -243,7 +224,6 @@ impl<'a> Embedder<'a> {
     }
 
     /// Returns the preprocessing with this resize mode; `None` uses the model's own.
-    #[must_use]
     pub fn preprocess(&self, resize: Option<ResizeMode>) -> Preprocess {
         let preprocess = self.model.preprocess;
         Preprocess {
@@ -386,7 +366,7 @@ impl<'a> Embedder<'a> {
                 let found = self.encode(data, view)?;
                 self.check_broken(&found.about.counts)?;
                 let notes = serde_json::to_string(&found.about)?;
-                self.keep(&key, &found.points, &notes)?;
+                self.options.cache.put(&key, &found.points, &notes)?;
                 found
             }
         };
@@ -406,24 +386,16 @@ impl<'a> Embedder<'a> {
 
     /// Fails when there are more broken records than allowed; applies to cached results too.
     fn check_broken(&self, counts: &BrokenCounts) -> Result<(), DataError> {
-        let limit = self.options.max_broken;
-        if counts.exceed(limit) {
-            let counts = Box::new(counts.clone());
-            return Err(DataError::TooManyBroken { limit, counts });
-        }
-        Ok(())
+        DataError::check_broken(counts, self.options.max_broken)
     }
 
     fn encode(&self, data: Arc<dyn Dataset>, view: View) -> anyhow::Result<Embedded> {
         let preprocess = self.preprocess(view.resize);
         let records = usize::try_from(data.records()).unwrap_or(usize::MAX);
         let (from, count) = share(records, self.ranks.rank(), self.ranks.world());
-        let EmbedOptions {
-            batch_size,
-            workers,
-            ..
-        } = self.options;
-        let set = EvalSet::new(data, preprocess, batch_size, workers)?.part(from, count);
+        let options = &self.options;
+        let set = EvalSet::new(data, preprocess, options.batch_size, options.workers)?;
+        let set = set.part(from, count);
         let encoder = self.pooled_encoder()?;
         let (mut rows, mut about) = (Vec::new(), ImageMetadata::default());
         let (encoded, counts) = set.read_ahead(|batches| -> anyhow::Result<()> {
@@ -451,6 +423,15 @@ impl<'a> Embedder<'a> {
         let points = finite(Points::from_rows(&rows))?;
         Ok(Embedded { points, about })
     }
+}
+
+/// Returns what a cell holds; makes it the first time.
+fn filled<T>(cell: &OnceCell<T>, make: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<&T> {
+    if let Some(held) = cell.get() {
+        return Ok(held);
+    }
+    let made = make()?;
+    Ok(cell.get_or_init(|| made))
 }
 
 /// Returns the points if all coordinates are finite.

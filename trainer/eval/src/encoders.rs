@@ -1,8 +1,5 @@
 //! The encoders of a model, on the fastest engine of a device.
 
-use std::cell::OnceCell;
-use std::rc::Rc;
-
 use burn::tensor::Device;
 use espalier_checkpoints::device::engine;
 use espalier_checkpoints::model_file::Model;
@@ -49,7 +46,6 @@ impl PooledEncoder {
     }
 
     /// Returns the number of values of a feature.
-    #[must_use]
     pub fn width(&self) -> usize {
         self.width
     }
@@ -116,7 +112,7 @@ pub struct TextFeatures<'a> {
     /// The device that lifts the features.
     pub(crate) device: &'a Device,
     /// `None` for the backend of the device.
-    kernels: Option<Rc<TextKernels>>,
+    kernels: Option<Box<TextKernels>>,
 }
 
 impl<'a> TextFeatures<'a> {
@@ -125,7 +121,14 @@ impl<'a> TextFeatures<'a> {
     /// # Errors
     /// If a weight cannot be read.
     pub fn new(model: &'a Model, device: &'a Device) -> anyhow::Result<Self> {
-        let kernels = Self::kernels(model, device)?;
+        let config = &model.card.config;
+        let kernels = match engine(device) {
+            // The kernels have no encoder of BERT's family.
+            Engine::Kernels if config.text.family == TextFamily::Clip => {
+                Some(Box::new(TextKernels::of(config, &model.encoder.text)?))
+            }
+            Engine::Kernels | Engine::Device(_) => None,
+        };
         Ok(Self {
             model,
             device,
@@ -133,52 +136,19 @@ impl<'a> TextFeatures<'a> {
         })
     }
 
-    /// Creates the encoder with the weights that `kernels` keeps; packs them the first time.
-    pub(crate) fn cached(
-        model: &'a Model,
-        device: &'a Device,
-        kernels: &OnceCell<Option<Rc<TextKernels>>>,
-    ) -> anyhow::Result<Self> {
-        if kernels.get().is_none() {
-            let packed = Self::kernels(model, device)?;
-            kernels.get_or_init(|| packed);
-        }
-        Ok(Self {
-            model,
-            device,
-            kernels: kernels.get().cloned().flatten(),
-        })
-    }
-
-    /// Packs the weights, on a CPU; the kernels have no encoder of BERT's family.
-    fn kernels(model: &Model, device: &Device) -> anyhow::Result<Option<Rc<TextKernels>>> {
-        let config = &model.card.config;
-        match engine(device) {
-            Engine::Kernels if config.text.family == TextFamily::Clip => {
-                let kernels = TextKernels::of(config, &model.encoder.text)?;
-                Ok(Some(Rc::new(kernels)))
-            }
-            Engine::Kernels | Engine::Device(_) => Ok(None),
-        }
-    }
-
     /// Computes the projected features of texts.
     ///
     /// # Errors
     /// When the device fails.
     pub fn of(&self, texts: &[String]) -> anyhow::Result<Vec<Vec<f32>>> {
-        let Model {
-            tokenizer,
-            card,
-            encoder,
-            ..
-        } = self.model;
+        let encoder = &self.model.encoder.text;
+        let context = self.model.card.config.text.context;
         let mut features = Vec::with_capacity(texts.len());
         for texts in texts.chunks(TEXTS) {
-            let batch = tokenizer.encode_batch(texts, card.config.text.context);
+            let batch = self.model.tokenizer.encode_batch(texts, context);
             features.extend(match &self.kernels {
                 Some(kernels) => kernels.forward(&batch),
-                None => rows(encoder.text.forward(&Tokens::new(&batch, self.device)))?,
+                None => rows(encoder.forward(&Tokens::new(&batch, self.device)))?,
             });
         }
         Ok(features)

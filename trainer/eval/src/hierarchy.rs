@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use clap::ValueEnum;
 use espalier_core::taxonomy::{NodeIx, Taxonomy, metrics};
 
+use super::metrics::named;
+
 /// Path whose edges the tree-induced error counts; both are the same in a tree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum TiePath {
@@ -16,7 +18,6 @@ pub enum TiePath {
 }
 
 /// Returns the mean tree scores of the top-1 answers.
-#[must_use]
 pub fn scores(
     taxonomy: &Taxonomy,
     (predicted, truth): (&[NodeIx], &[NodeIx]),
@@ -30,21 +31,18 @@ pub fn scores(
     let Some(mean) = metrics::mean(&each) else {
         return BTreeMap::new();
     };
-    BTreeMap::from([
+    named([
         (
-            "tie".to_owned(),
+            "tie",
             match path {
                 TiePath::Shortest => mean.tie,
                 TiePath::Ancestor => mean.tie_ancestor,
             },
         ),
-        ("lca".to_owned(), mean.lca),
-        ("lca_max".to_owned(), mean.lca_max),
-        ("jaccard".to_owned(), mean.jaccard),
-        (
-            "hierarchical_precision".to_owned(),
-            mean.hierarchical_precision,
-        ),
-        ("hierarchical_recall".to_owned(), mean.hierarchical_recall),
+        ("lca", mean.lca),
+        ("lca_max", mean.lca_max),
+        ("jaccard", mean.jaccard),
+        ("hierarchical_precision", mean.hierarchical_precision),
+        ("hierarchical_recall", mean.hierarchical_recall),
     ])
 }

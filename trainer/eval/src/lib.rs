@@ -14,8 +14,6 @@
 //!    number of images and classes of each benchmark; [`suite`]: all benchmarks of a folder;
 //!    [`report`]: tables and a page.
 
-#![cfg_attr(test, allow(clippy::unwrap_used))]
-
 pub mod cache;
 pub mod calibrate;
 pub mod captioned;

@@ -6,6 +6,7 @@ use espalier_core::geometry::Space;
 use serde::{Deserialize, Serialize};
 
 use super::Points;
+use super::metrics::named;
 use super::metrics::steps::{Match, Pool, Radii, compare, f1};
 use super::ordering::kendall_tau;
 use super::search;
@@ -24,7 +25,6 @@ pub struct Walk {
 impl Walk {
     /// Returns the published walk for a space: radii per image from the origin in hyperbolic
     /// spaces, over the global range of radii on the sphere; 50 radii, including the first.
-    #[must_use]
     pub fn published(space: &Space) -> Self {
         let radii = match space {
             Space::Sphere { .. } => Radii::Global,
@@ -50,7 +50,6 @@ pub struct Chains<'a> {
 }
 
 /// Returns the texts named by each image's walk, in order, without repeated neighbours.
-#[must_use]
 pub fn walks(space: &Space, images: &Points, chains: Chains<'_>, walk: Walk) -> Vec<Vec<usize>> {
     let radii = chains.points.rows().map(|p| space.radius(p)).collect();
     let pool = Pool::new(radii);
@@ -66,7 +65,6 @@ pub fn walks(space: &Space, images: &Points, chains: Chains<'_>, walk: Walk) -> 
 
 /// `precision`, `recall` and `f1` (the harmonic mean of their means) over images that have a chain;
 /// `d_corr` (tau_d) over chains.
-#[must_use]
 pub fn metrics(
     space: &Space,
     images: &Points,
@@ -91,10 +89,10 @@ pub fn metrics(
     let radii: Vec<f64> = chains.points.rows().map(|p| space.radius(p)).collect();
     let taus = radii.chunks(tiers.max(1)).map(kendall_tau);
     let tau = taus.sum::<f64>() / chains.texts.len().max(1) as f64;
-    BTreeMap::from([
-        ("precision".to_owned(), precision),
-        ("recall".to_owned(), recall),
-        ("f1".to_owned(), f1(precision, recall)),
-        ("d_corr".to_owned(), tau),
+    named([
+        ("precision", precision),
+        ("recall", recall),
+        ("f1", f1(precision, recall)),
+        ("d_corr", tau),
     ])
 }

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use espalier_core::geometry::Space;
 
+use super::metrics::named;
+
 /// Returns Kendall's tau between radii and their order, in `[-1, 1]`: concordant minus discordant
 /// pairs, over all pairs. Ties count as neither.
 ///
 /// Without ties this is the published statistic, which compares an argsort with `1 .. n`.
-#[must_use]
 pub fn kendall_tau(radii: &[f64]) -> f64 {
     let mut sum = 0.0;
     let mut pairs = 0_u32;
@@ -28,7 +29,6 @@ pub fn kendall_tau(radii: &[f64]) -> f64 {
 /// `tau_d`, the mean over chains, and the share of chains that are fully in order.
 ///
 /// `points` holds the texts of all chains one after the other, `lengths` their numbers of texts.
-#[must_use]
 pub fn metrics(space: &Space, points: &[Vec<f32>], lengths: &[usize]) -> BTreeMap<String, f64> {
     let mut radii = points.iter().map(|point| space.radius(point));
     let taus: Vec<f64> = lengths
@@ -37,9 +37,9 @@ pub fn metrics(space: &Space, points: &[Vec<f32>], lengths: &[usize]) -> BTreeMa
         .collect();
     let n = taus.len().max(1) as f64;
     let in_order = taus.iter().filter(|tau| **tau >= 1.0).count();
-    BTreeMap::from([
-        ("tau_d".to_owned(), taus.iter().sum::<f64>() / n),
-        ("in_order".to_owned(), in_order as f64 / n),
+    named([
+        ("tau_d", taus.iter().sum::<f64>() / n),
+        ("in_order", in_order as f64 / n),
     ])
 }
 

@@ -9,7 +9,6 @@ pub struct Points {
 
 impl Points {
     /// Returns the points from concatenated rows; an incomplete last row is dropped.
-    #[must_use]
     pub fn new(width: usize, mut data: Vec<f32>) -> Self {
         let complete = data.len().checked_div(width).unwrap_or(0) * width;
         data.truncate(complete);
@@ -17,37 +16,31 @@ impl Points {
     }
 
     /// Returns the points from separate rows of one width.
-    #[must_use]
     pub fn from_rows(rows: &[Vec<f32>]) -> Self {
         Self::new(rows.first().map_or(0, Vec::len), rows.concat())
     }
 
     /// Returns the number of points.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.data.len().checked_div(self.width).unwrap_or(0)
     }
 
     /// Returns whether there is no point.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// Returns the number of coordinates of a point.
-    #[must_use]
     pub fn width(&self) -> usize {
         self.width
     }
 
     /// Returns all coordinates, row by row.
-    #[must_use]
     pub fn data(&self) -> &[f32] {
         &self.data
     }
 
     /// Returns all coordinates, row by row, without a copy.
-    #[must_use]
     pub fn into_data(self) -> Vec<f32> {
         self.data
     }
@@ -56,7 +49,6 @@ impl Points {
     ///
     /// # Panics
     /// When there is no such row.
-    #[must_use]
     pub fn row(&self, index: usize) -> &[f32] {
         &self.data[index * self.width..(index + 1) * self.width]
     }
@@ -68,7 +60,6 @@ impl Points {
     }
 
     /// Returns the points at the given indices, in that order; an index may repeat.
-    #[must_use]
     pub fn select(&self, indices: &[usize]) -> Self {
         let data = indices.iter().flat_map(|index| self.row(*index)).copied();
         Self {
@@ -78,7 +69,6 @@ impl Points {
     }
 
     /// Returns the index of the first row with a value that is not finite.
-    #[must_use]
     pub fn first_not_finite(&self) -> Option<usize> {
         let index = self.data.iter().position(|v| !v.is_finite())?;
         index.checked_div(self.width)

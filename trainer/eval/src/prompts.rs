@@ -143,13 +143,11 @@ fn expand(pattern: &str) -> Vec<String> {
 }
 
 /// Returns the names of all sets.
-#[must_use]
 pub fn names() -> Vec<&'static str> {
     SETS.iter().map(|(name, _, _)| *name).collect()
 }
 
 /// Resolves the name of a set; [`AUTO`] selects the dataset's own.
-#[must_use]
 pub fn resolve<'a>(set: &'a str, dataset: Option<&str>) -> &'a str {
     if set != AUTO {
         return set;

@@ -166,7 +166,7 @@ pub const ALL: [Protocol; 20] = [
 ];
 
 /// The data of all benchmarks.
-pub static BENCHMARKS: [BenchmarkData; ALL.len()] = {
+pub const BENCHMARKS: [BenchmarkData; ALL.len()] = {
     let mut data = [ALL[0].data; ALL.len()];
     let mut i = 0;
     while i < ALL.len() {
@@ -178,7 +178,6 @@ pub static BENCHMARKS: [BenchmarkData; ALL.len()] = {
 
 impl Protocol {
     /// Returns the benchmark with a name.
-    #[must_use]
     pub fn named(dataset: &str) -> Option<&'static Self> {
         ALL.iter().find(|p| p.data.dataset == dataset)
     }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::metrics::curve::Point;
 
 /// The result of one task.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     /// Data, as given.
     pub dataset: Vec<String>,

@@ -7,6 +7,8 @@ use espalier_core::geometry::Space;
 use espalier_core::taxonomy::NodeIx;
 use espalier_data::records::corruption::Corruption;
 
+use super::metrics::named;
+
 /// Number of coverages at which the risk is reported.
 const COVERAGES: usize = 10;
 
@@ -34,7 +36,6 @@ pub struct Walk {
 
 impl Walk {
     /// Returns the path of a point whose photo shows `truth`.
-    #[must_use]
     pub fn new(classifier: &Classifier, space: &Space, point: &[f32], truth: NodeIx) -> Self {
         let taxonomy = classifier.taxonomy();
         let path = classifier.path(space, point);
@@ -85,7 +86,6 @@ pub struct KnownImage<'a> {
 
 impl<'a> KnownImage<'a> {
     /// Returns a photo as it is.
-    #[must_use]
     pub fn new(point: &'a [f32], truth: NodeIx, photo: usize) -> Self {
         Self {
             point,
@@ -101,7 +101,6 @@ impl<'a> KnownImage<'a> {
 }
 
 /// Returns the paths of images with a true node.
-#[must_use]
 pub fn walks(classifier: &Classifier, space: &Space, images: &[KnownImage<'_>]) -> Vec<Walk> {
     let one = |image: &KnownImage<'_>| {
         let truth = image.truth?;
@@ -151,7 +150,6 @@ fn risks(leaves: &[Step], metrics: &mut BTreeMap<String, f64>) {
 }
 
 /// Returns the metrics of photos with known labels.
-#[must_use]
 pub fn known(walks: &[Walk]) -> BTreeMap<String, f64> {
     let stops: Vec<Step> = walks.iter().map(Walk::stopped).collect();
     let leaves: Vec<Step> = walks.iter().map(Walk::leaf).collect();
@@ -181,24 +179,23 @@ pub fn known(walks: &[Walk]) -> BTreeMap<String, f64> {
 /// Returns the metrics of photos whose label is not among the choices; `threshold` is that of the
 /// stop. Compares the path with its stop, one that always goes to a label, and one that names a
 /// label or nothing.
-#[must_use]
 pub fn unknown(walks: &[Walk], threshold: f64) -> BTreeMap<String, f64> {
     let stops: Vec<Step> = walks.iter().map(Walk::stopped).collect();
     let leaves: Vec<Step> = walks.iter().map(Walk::leaf).collect();
-    BTreeMap::from([
-        ("unknown_n".to_owned(), walks.len() as f64),
-        ("unknown_stop_right".to_owned(), share(&stops, |s| s.right)),
+    named([
+        ("unknown_n", walks.len() as f64),
+        ("unknown_stop_right", share(&stops, |s| s.right)),
         (
-            "unknown_stop_tells".to_owned(),
+            "unknown_stop_tells",
             share(&stops, |s| s.right && s.is_informative),
         ),
         (
-            "unknown_stop_depth".to_owned(),
+            "unknown_stop_depth",
             mean(stops.iter().map(|s| f64::from(s.depth))),
         ),
-        ("unknown_leaf_right".to_owned(), share(&leaves, |s| s.right)),
+        ("unknown_leaf_right", share(&leaves, |s| s.right)),
         (
-            "unknown_leaf_or_nothing_right".to_owned(),
+            "unknown_leaf_or_nothing_right",
             share(&leaves, |s| s.right || s.said < threshold),
         ),
     ])

@@ -83,7 +83,6 @@ impl Stored {
     }
 
     /// Returns the row of each name; for repeated names, the first.
-    #[must_use]
     pub fn by_name(&self) -> HashMap<&str, usize> {
         let mut rows = HashMap::new();
         for (row, name) in self.names.iter().flatten().enumerate() {
@@ -123,7 +122,6 @@ pub fn shared_space(a: &Stored, b: &Stored) -> anyhow::Result<Space> {
 }
 
 /// Rows scaled to length 1, for files without a space.
-#[must_use]
 pub fn normalised(points: &Points) -> Points {
     let data = points.rows().flat_map(|row| {
         let norm = row.iter().map(|v| v * v).sum::<f32>().sqrt().max(1e-12);

@@ -17,7 +17,7 @@ pub enum Suite {
 /// A task on a benchmark.
 pub struct Planned {
     /// The task.
-    pub task: &'static dyn Task,
+    pub task: &'static Task,
     /// The benchmark.
     pub benchmark: BenchmarkData,
     /// Path of its data, which may be absent.
@@ -26,11 +26,10 @@ pub struct Planned {
 
 /// Returns the tasks on benchmarks below `folder`: those whose data is available, and those whose
 /// data is not.
-#[must_use]
 pub fn plan(folder: &Path) -> (Vec<Planned>, Vec<Planned>) {
     let all = tasks::ALL
         .iter()
-        .flat_map(|task| task.benchmarks().iter().map(move |p| (*task, *p)));
+        .flat_map(|task| task.benchmarks.iter().map(move |p| (task, *p)));
     all.map(|(task, benchmark)| Planned {
         task,
         path: folder.join(benchmark.path),
@@ -40,13 +39,12 @@ pub fn plan(folder: &Path) -> (Vec<Planned>, Vec<Planned>) {
 }
 
 /// Lists the missing benchmarks for the user, one per line.
-#[must_use]
 pub fn missing(absent: &[Planned]) -> String {
     let line = |p: &Planned| {
         let get: Vec<&str> = p.benchmark.get.split_whitespace().collect();
         format!(
             "  {} on {}: {}",
-            p.task.name(),
+            p.task.name,
             p.benchmark.dataset,
             get.join(" ")
         )
@@ -59,7 +57,6 @@ pub fn missing(absent: &[Planned]) -> String {
 ///
 /// - `classnames.tsv`: [`super::Options::class_names`]
 /// - `taxonomy.tsv` or `imagenet_isa.txt`: [`super::Options::taxonomy`]
-#[must_use]
 pub fn companion_file(path: &Path, names: &[&str]) -> Option<PathBuf> {
     let mut files = names.iter().map(|name| path.join(name));
     files.find(|file| file.is_file())
@@ -76,7 +73,7 @@ mod tests {
         let (available, absent) = plan(dir.path());
         assert_eq!(available.len(), 1);
         assert_eq!(
-            (available[0].task.name(), available[0].benchmark.dataset),
+            (available[0].task.name, available[0].benchmark.dataset),
             ("retrieval", "coco")
         );
         let message = missing(&absent);

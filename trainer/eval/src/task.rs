@@ -13,6 +13,7 @@ use espalier_io::exit::usage;
 use super::Points;
 use super::embedder::Embedder;
 use super::metrics::curve::Point;
+pub use super::metrics::named;
 use super::options::{Options, Resize};
 use super::search::angles::{self, Apex};
 use super::search::{self, Ranked};
@@ -29,24 +30,18 @@ pub struct BenchmarkData {
 }
 
 /// One task: its input, its run and its report.
-pub trait Task: Sync {
-    /// Returns the name on the command line and in results.
-    fn name(&self) -> &'static str;
-
+#[derive(Clone, Copy, Debug)]
+pub struct Task {
+    /// Name on the command line and in results.
+    pub name: &'static str,
     /// Its metrics, in a line.
-    fn about(&self) -> &'static str;
-
-    /// Returns the expected `--data`, in a sentence.
-    fn needs(&self) -> &'static str;
-
-    /// Returns the benchmarks that the papers' suite runs it on.
-    fn benchmarks(&self) -> &'static [BenchmarkData];
-
-    /// Runs it.
-    ///
-    /// # Errors
-    /// Bad usage or data (exit code 2), or a failing device (1).
-    fn run(&self, cx: &Context<'_>) -> anyhow::Result<TaskResult>;
+    pub about: &'static str,
+    /// The expected `--data`, in a sentence.
+    pub needs: &'static str,
+    /// The benchmarks that the papers' suite runs it on.
+    pub benchmarks: &'static [BenchmarkData],
+    /// Runs it; fails for bad usage or data (exit code 2), or a failing device (1).
+    pub run: fn(&Context<'_, '_>) -> anyhow::Result<TaskResult>,
 }
 
 /// Source of a taxonomy that the judged bundle has.
@@ -59,9 +54,9 @@ pub const FROM_RUN: &str = "the run's";
 pub const DEFAULT: &str = "default";
 
 /// Input of a task.
-pub struct Context<'a> {
+pub struct Context<'a, 'm> {
     /// The model; some tasks only need embeddings.
-    pub embedder: Option<&'a Embedder<'a>>,
+    pub embedder: Option<&'a Embedder<'m>>,
     /// Options of the command line.
     pub options: &'a Options,
     /// Data as given on the command line.
@@ -74,18 +69,17 @@ pub struct Context<'a> {
     pub by_angles: bool,
 }
 
-impl Context<'_> {
+impl<'a, 'm> Context<'a, 'm> {
     /// Returns the model.
     ///
     /// # Errors
     /// Bad usage without a model.
-    pub fn model(&self) -> anyhow::Result<&Embedder<'_>> {
+    pub fn model(&self) -> anyhow::Result<&'a Embedder<'m>> {
         self.embedder
             .ok_or_else(|| usage("expected --checkpoint, found none"))
     }
 
     /// Returns the `k` texts that fit each image best.
-    #[must_use]
     pub fn texts_of(&self, space: &Space, images: &Points, texts: &Points, k: usize) -> Ranked {
         match self.by_angles {
             true => angles::top_k(space, images, texts, Apex::Gallery, k),
@@ -94,7 +88,6 @@ impl Context<'_> {
     }
 
     /// Returns the `k` images that fit each text best.
-    #[must_use]
     pub fn images_of(&self, space: &Space, texts: &Points, images: &Points, k: usize) -> Ranked {
         match self.by_angles {
             true => angles::top_k(space, texts, images, Apex::Query, k),
@@ -147,7 +140,6 @@ impl Context<'_> {
 
     /// Returns the resize mode of images: the requested one, else that of the papers of the MERU
     /// family for this task (notation 6.0), else the model's own.
-    #[must_use]
     pub fn resize(&self, published: ResizeMode) -> Option<ResizeMode> {
         match self.options.resize {
             Resize::Crop => Some(ResizeMode::CentreCrop),
@@ -166,7 +158,6 @@ impl Context<'_> {
     }
 
     /// Returns the setting of [`Self::resize`] for the record.
-    #[must_use]
     pub fn resize_name(&self, published: ResizeMode) -> String {
         match self.resize(published).or(self.model_resize()) {
             Some(ResizeMode::CentreCrop) => "crop",
@@ -219,11 +210,6 @@ pub struct TaskResult {
     pub curves: BTreeMap<String, Vec<Point>>,
     /// Frequent wrong answers.
     pub confusions: Vec<Confusion>,
-}
-
-/// Returns a map of settings from pairs.
-pub fn settings<const N: usize>(pairs: [(&str, String); N]) -> BTreeMap<String, String> {
-    pairs.map(|(name, value)| (name.to_owned(), value)).into()
 }
 
 /// Returns the name of a value on the command line.

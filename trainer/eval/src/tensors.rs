@@ -5,20 +5,17 @@ use espalier_data::Pixels;
 use espalier_data::batches::feature_rows::Features;
 
 /// Returns images as a tensor `[n, 3, s, s]` with values in `[0, 1]`.
-#[must_use]
 pub fn image_tensor(images: &Pixels, device: &Device) -> Tensor<4> {
     let shape = [images.count, 3, images.size, images.size];
     Tensor::from_data(TensorData::new(images.to_planes(), shape), device)
 }
 
 /// Returns features as a tensor `[count, width]`.
-#[must_use]
 pub fn feature_tensor(features: &Features, device: &Device) -> Tensor<2> {
     matrix(features.values.clone(), features.width, device)
 }
 
 /// Returns rows of a width as a tensor `[rows, width]`.
-#[must_use]
 pub fn matrix(values: Vec<f32>, width: usize, device: &Device) -> Tensor<2> {
     let rows = values.len() / width.max(1);
     Tensor::from_data(TensorData::new(values, [rows, width]), device)

@@ -7,18 +7,17 @@ use espalier_core::taxonomy::NodeIx;
 
 use super::Points;
 use super::embed::Labelled;
+use super::metrics::named;
 use super::search::{Ranked, top_k};
 
 /// Returns the ranking of the classes for each image: indices into `classes`, best first, at most
 /// five.
-#[must_use]
 pub fn rank(space: &Space, images: &[Vec<f32>], classes: &[Vec<f32>]) -> Vec<Vec<usize>> {
     let (images, classes) = (Points::from_rows(images), Points::from_rows(classes));
     answers(&top_k(space, &images, &classes, 5))
 }
 
 /// Returns the ranked classes of each image.
-#[must_use]
 pub fn answers(ranked: &Ranked) -> Vec<Vec<usize>> {
     let answer = |i: usize| ranked.items(i).iter().map(|c| *c as usize).collect();
     (0..ranked.len()).map(answer).collect()
@@ -28,7 +27,6 @@ pub fn answers(ranked: &Ranked) -> Vec<Vec<usize>> {
 ///
 /// The mean runs over classes that are true or predicted at least once; a class that is predicted
 /// but never true counts 0 (notation 6.1).
-#[must_use]
 pub fn metrics(ranked: &[Vec<usize>], truth: &[usize], classes: usize) -> BTreeMap<String, f64> {
     let n = truth.len().max(1) as f64;
     let hits = |k: usize| {
@@ -55,19 +53,15 @@ pub fn metrics(ranked: &[Vec<usize>], truth: &[usize], classes: usize) -> BTreeM
         .iter()
         .map(|c| right[*c] as f64 / true_count[*c].max(1) as f64)
         .sum();
-    BTreeMap::from([
-        ("acc1".to_owned(), hits(1)),
-        ("acc5".to_owned(), hits(5)),
-        (
-            "mean_per_class_recall".to_owned(),
-            recall / seen.len().max(1) as f64,
-        ),
-        ("chance".to_owned(), 1.0 / classes.max(1) as f64),
+    named([
+        ("acc1", hits(1)),
+        ("acc5", hits(5)),
+        ("mean_per_class_recall", recall / seen.len().max(1) as f64),
+        ("chance", 1.0 / classes.max(1) as f64),
     ])
 }
 
 /// Returns the classes that occur among labelled images, ascending.
-#[must_use]
 pub fn classes_of(images: &Labelled) -> Vec<NodeIx> {
     let mut classes = images.labels.clone();
     classes.sort_unstable();

@@ -16,12 +16,9 @@ use super::models::{ModelName, Models};
 /// Number of images whose features are compared with the peer's; the largest batch.
 pub const CHECKED: usize = 8;
 
-/// The models and threads that were used so far.
+/// The models that were used so far, with their images.
 #[derive(Default)]
-pub struct Inference {
-    encoders: HashMap<ModelName, (ImageKernels, Vec<RgbImage>)>,
-    pools: HashMap<usize, ThreadPool>,
-}
+pub struct Inference(HashMap<ModelName, (ImageKernels, Vec<RgbImage>)>);
 
 impl Inference {
     /// Measures the features of a batch with a number of threads.
@@ -32,18 +29,18 @@ impl Inference {
         (batch, threads): (usize, usize),
         seconds: f64,
     ) -> Result<Value> {
-        let (kernels, images) = match self.encoders.entry(name.clone()) {
+        let (kernels, images) = match self.0.entry(name.clone()) {
             Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(new) => new.insert(Self::encoder(models, name)?),
-        };
-        let pool = match self.pools.entry(threads) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(new) => new.insert(pool(threads)?),
+            Entry::Vacant(new) => {
+                let (config, encoder) = models.image_encoder(name)?;
+                let images = random_images(config.vision.image_size, CHECKED);
+                new.insert((ImageKernels::of(&config, &encoder)?, images))
+            }
         };
         let images = images
             .get(..batch)
             .with_context(|| format!("expected a batch of at most {CHECKED}, found {batch}"))?;
-        pool.install(|| {
+        pool(threads)?.install(|| {
             timed(seconds, batch, || {
                 let features = kernels.forward_all(images);
                 ensure!(
@@ -53,13 +50,6 @@ impl Inference {
                 Ok(())
             })
         })
-    }
-
-    /// Packs an encoder and makes the images that it gets.
-    fn encoder(models: &Models, name: &ModelName) -> Result<(ImageKernels, Vec<RgbImage>)> {
-        let (config, encoder) = models.image_encoder(name)?;
-        let images = random_images(config.vision.image_size, CHECKED);
-        Ok((ImageKernels::of(&config, &encoder)?, images))
     }
 }
 

@@ -53,52 +53,35 @@ struct Args {
     give_back: bool,
 }
 
+/// A model and what is asked about it.
+#[derive(Deserialize)]
+struct Asked {
+    #[serde(flatten)]
+    model: ModelName,
+    #[serde(flatten)]
+    request: Request,
+}
+
 /// What is asked of this program.
 #[derive(Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
 enum Request {
     /// Writes an image encoder, images and their features, for the peer.
-    Write {
-        #[serde(flatten)]
-        model: ModelName,
-        folder: PathBuf,
-    },
+    Write { folder: PathBuf },
     /// Measures inference.
     Infer {
-        #[serde(flatten)]
-        model: ModelName,
         batch: usize,
         threads: usize,
         seconds: f64,
     },
     /// Measures training steps.
-    Train {
-        #[serde(flatten)]
-        model: ModelName,
-        batch: usize,
-        seconds: f64,
-    },
+    Train { batch: usize, seconds: f64 },
     /// Trains for some steps and answers with their losses.
-    Losses {
-        #[serde(flatten)]
-        model: ModelName,
-        batch: usize,
-        steps: usize,
-    },
+    Losses { batch: usize, steps: usize },
     /// Measures the parts of a training step.
-    Sections {
-        #[serde(flatten)]
-        model: ModelName,
-        batch: usize,
-        seconds: f64,
-    },
+    Sections { batch: usize, seconds: f64 },
     /// Measures the operations of an encoder of inverted residuals.
-    Operations {
-        #[serde(flatten)]
-        model: ModelName,
-        threads: usize,
-        seconds: f64,
-    },
+    Operations { threads: usize, seconds: f64 },
 }
 
 /// The state between requests.
@@ -112,64 +95,39 @@ struct Server {
 }
 
 impl Server {
-    fn answer(&mut self, request: Request) -> Result<Value> {
+    fn answer(&mut self, Asked { model, request }: Asked) -> Result<Value> {
         match request {
-            Request::Write { model, folder } => files::write(&self.models, &model, &folder),
+            Request::Write { folder } => files::write(&self.models, &model, &folder),
             Request::Infer {
-                model,
                 batch,
                 threads,
                 seconds,
             } => self
                 .inference
                 .measure(&self.models, &model, (batch, threads), seconds),
-            Request::Train {
-                model,
-                batch,
-                seconds,
-            } => self.training(&model, batch)?.measure(seconds),
-            Request::Losses {
-                model,
-                batch,
-                steps,
-            } => {
-                self.training(&model, batch)?;
-                let training = self.training.take().context("a model in training")?;
-                training.losses(steps)
+            Request::Train { batch, seconds } => {
+                let mut training = self.training(&model, batch)?;
+                let figures = training.measure(seconds);
+                self.training = Some(training);
+                figures
             }
-            Request::Sections {
-                model,
-                batch,
-                seconds,
-            } => {
-                self.training(&model, batch)?;
-                let training = self.training.take().context("a model in training")?;
-                sections::measure(training, seconds)
+            Request::Losses { batch, steps } => self.training(&model, batch)?.losses(steps),
+            Request::Sections { batch, seconds } => {
+                sections::measure(self.training(&model, batch)?, seconds)
             }
-            Request::Operations {
-                model,
-                threads,
-                seconds,
-            } => operations::measure(&self.models, &model, threads, seconds),
+            Request::Operations { threads, seconds } => {
+                operations::measure(&self.models, &model, threads, seconds)
+            }
         }
     }
 
-    /// Returns the training of a model. Only the latest one is kept, to bound the
-    /// memory.
-    fn training(&mut self, model: &ModelName, batch: usize) -> Result<&mut Training> {
-        if self
-            .training
-            .as_ref()
-            .is_some_and(|t| !t.is_of(model, batch))
-        {
-            self.training = None;
-        }
-        match &mut self.training {
+    /// Returns the training of a model: the one that was kept, or a new one.
+    fn training(&mut self, model: &ModelName, batch: usize) -> Result<Training> {
+        let kept = self.training.take();
+        let on = (self.pieces, &self.device);
+        match kept.filter(|training| training.is_of(model, batch)) {
             Some(training) => Ok(training),
-            none => {
-                let on = (self.pieces, &self.device);
-                Ok(none.insert(Training::new(&self.models, model, batch, on)?))
-            }
+            None => Training::new(&self.models, model, batch, on),
         }
     }
 }
@@ -199,9 +157,9 @@ fn main() -> Result<()> {
     println!("{}", json!({ "engine": format!("Espalier {version}") }));
     for line in stdin().lock().lines() {
         let line = line?;
-        let request: Request = serde_json::from_str(&line)
+        let asked: Asked = serde_json::from_str(&line)
             .with_context(|| format!("expected a request as JSON, found `{line}`"))?;
-        println!("{}", server.answer(request)?);
+        println!("{}", server.answer(asked)?);
     }
     Ok(())
 }

@@ -146,11 +146,7 @@ fn random_batch(architecture: &DualConfig, samples: usize) -> Batch {
 }
 
 /// Returns a learner as `trainer fit` creates it, with its default optimiser.
-fn new_learner(
-    architecture: &DualConfig,
-    pieces: usize,
-    device: &Device,
-) -> anyhow::Result<Learner> {
+fn new_learner(architecture: &DualConfig, pieces: usize, device: &Device) -> Result<Learner> {
     let defaults = TrainConfig::resolve(None, toml::Table::new(), &[])?;
     let device = device.clone().autodiff();
     let weights = first_weights(architecture, 0)?;

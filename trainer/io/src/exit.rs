@@ -25,7 +25,6 @@ pub struct Stopped {
 
 impl Stopped {
     /// Creates an error that prints nothing.
-    #[must_use]
     pub fn quietly(code: u8) -> Self {
         Self {
             code,

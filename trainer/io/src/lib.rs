@@ -1,8 +1,6 @@
 //! What the program reads and writes besides its own data formats: files, object storage, the terminal,
 //! exit codes, and messages between the processes of one run.
 
-#![cfg_attr(test, allow(clippy::unwrap_used))]
-
 pub mod disk;
 pub mod exit;
 pub mod output;

@@ -103,7 +103,6 @@ fn point(line: &str) -> Result<(f64, Vec<(String, f64)>), String> {
 }
 
 /// Returns the names of the values of some runs in the order of the figure.
-#[must_use]
 pub fn names(runs: &[RunMetrics]) -> Vec<&str> {
     let mut names: Vec<&str> = runs
         .iter()

@@ -29,7 +29,7 @@ pub struct EvalArgs {
         required_unless_present = "suite",
         conflicts_with = "suite",
         value_parser = PossibleValuesParser::new(tasks::ALL.iter().map(|task| {
-            PossibleValue::new(task.name()).help(task.about())
+            PossibleValue::new(task.name).help(task.about)
         }))
     )]
     pub task: Vec<String>,

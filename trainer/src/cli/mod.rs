@@ -79,7 +79,6 @@ pub enum Command {
 }
 
 /// Returns the definition of the command line, under the name that this process was called by.
-#[must_use]
 pub fn definition() -> clap::Command {
     definition_for(std::env::args_os().next().as_deref())
 }
@@ -120,7 +119,6 @@ impl Command {
     }
 
     /// Returns whether the command may not use the network.
-    #[must_use]
     pub fn is_offline(&self) -> bool {
         let common = match self {
             Self::Fit(args) => &args.common,

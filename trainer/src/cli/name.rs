@@ -13,7 +13,6 @@ use clap::builder::{Resettable, StyledStr};
 pub const NAMES: [&str; 2] = ["trainer", "espalier"];
 
 /// Returns the one of [`NAMES`] that a program was started by, or the first one for any other path.
-#[must_use]
 pub fn called_as(program: Option<&OsStr>) -> &'static str {
     let stem = program.and_then(|path| Path::new(path).file_stem());
     let called = NAMES
@@ -23,7 +22,6 @@ pub fn called_as(program: Option<&OsStr>) -> &'static str {
 }
 
 /// Gives the command line another name, also in the examples and references of its help.
-#[must_use]
 pub fn renamed(command: Command, name: &'static str) -> Command {
     let command = command.name(name).bin_name(name);
     if name == NAMES[0] {

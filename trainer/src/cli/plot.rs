@@ -33,7 +33,6 @@ pub enum PlotCommand {
 
 impl PlotCommand {
     /// Returns the arguments of commands that run a model; those of runs draw numbers that are there.
-    #[must_use]
     pub fn common(&self) -> Option<&Common> {
         let figure = match self {
             Self::Norms(args) => &args.of.figure,

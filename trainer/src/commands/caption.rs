@@ -45,7 +45,7 @@ pub fn captioner(
         return Ok(Captioner::open(&manifest, &files, &engine(device))?);
     }
     let model = opened::open(path, device)?;
-    let taxonomy = export::taxonomy(taxonomy, &model)?;
+    let taxonomy = export::taxonomy(taxonomy, &model.card)?;
     let captions = match captions {
         Some(file) => captions::from_file(file, &taxonomy)?,
         None => captions::of_taxonomy(&taxonomy, true),
@@ -61,13 +61,7 @@ pub fn captioner(
         name: path.display().to_string(),
         version: model.card.step.to_string(),
     };
-    let bundle = Bundle::build(contents, device)?;
-    let manifest = bundle.manifest_bytes()?;
-    Ok(Captioner::open(
-        &manifest,
-        &bundle.checked()?,
-        &engine(device),
-    )?)
+    Bundle::build(contents, device)?.captioner(&engine(device))
 }
 
 /// Returns the milliseconds since the first call.

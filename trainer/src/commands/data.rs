@@ -8,15 +8,16 @@ use std::sync::Arc;
 use anyhow::Context;
 use bench_table::bench_table;
 use espalier_checkpoints::model_file::vocabulary;
-use espalier_data::Needs;
 use espalier_data::formats::captions;
 use espalier_data::formats::registry::{self, Need};
 use espalier_data::records::source::Dataset;
 use espalier_data::tools::audit::audit as read_all;
 use espalier_data::tools::bench::Bench;
 use espalier_data::tools::prepare::prepare as write_all;
-use espalier_data::{BatchSpec, DataError, Grit, Splits, Synthetic};
+use espalier_data::{BatchSpec, DataError, Grit, Needs, Splits, Synthetic};
+use espalier_io::output::line;
 use espalier_io::storage::set_cache;
+use serde::Serialize;
 use tables::{audit_table, prepare_table};
 
 use super::progress::Progress;
@@ -51,11 +52,7 @@ pub fn audit(args: &AuditArgs) -> anyhow::Result<()> {
     let progress = Progress::new("audit", "records", dataset.records());
     let report = pool(args.workers)?.install(|| read_all(&*dataset, &|n| progress.advance(n)))?;
     progress.finish();
-    if args.json {
-        print_json(&report)
-    } else {
-        print(&audit_table(&report))
-    }
+    print(args.json, &report, audit_table)
 }
 
 /// Measures what records cost and prints it as a table or as JSON.
@@ -86,11 +83,7 @@ pub fn bench(args: &BenchArgs) -> anyhow::Result<()> {
     };
     let report = bench.run(&pool(args.workers)?)?;
     progress.finish();
-    if args.json {
-        print_json(&report)
-    } else {
-        print(&bench_table(&report))
-    }
+    print(args.json, &report, bench_table)
 }
 
 /// Writes prepared shards and prints what was written.
@@ -105,11 +98,7 @@ pub fn prepare(args: &PrepareArgs) -> anyhow::Result<()> {
     let report =
         pool(args.workers)?.install(|| write_all(&dataset, &args.out, &|n| progress.advance(n)))?;
     progress.finish();
-    if args.json {
-        print_json(&report)
-    } else {
-        print(&prepare_table(&report))
-    }
+    print(args.json, &report, prepare_table)
 }
 
 fn pool(workers: usize) -> anyhow::Result<rayon::ThreadPool> {
@@ -119,10 +108,10 @@ fn pool(workers: usize) -> anyhow::Result<rayon::ThreadPool> {
         .context("starting the worker threads")
 }
 
-fn print(text: &str) -> anyhow::Result<()> {
-    espalier_io::output::line(text)
-}
-
-fn print_json(report: &impl serde::Serialize) -> anyhow::Result<()> {
-    print(&serde_json::to_string(report)?)
+/// Prints a report as JSON or as a table.
+fn print<R: Serialize>(json: bool, report: &R, table: fn(&R) -> String) -> anyhow::Result<()> {
+    line(match json {
+        true => serde_json::to_string(report)?,
+        false => table(report),
+    })
 }

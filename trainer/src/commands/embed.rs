@@ -154,10 +154,8 @@ fn embed_texts(
             file.display()
         )));
     }
-    let points = embed::texts(
-        &TextFeatures::new(model, device)?,
-        shared::own_part(ranks, &lines),
-    )?;
+    let encoder = TextFeatures::new(model, device)?;
+    let points = embed::texts(&encoder, shared::own_part(ranks, &lines))?;
     Ok((lines, shared::all_rows(ranks, points)))
 }
 
@@ -172,11 +170,7 @@ pub fn run(args: &EmbedArgs) -> anyhow::Result<()> {
 }
 
 fn embed_all(args: &EmbedArgs, ranks: &dyn Collective) -> anyhow::Result<()> {
-    let extension = args
-        .out
-        .extension()
-        .map(|e| e.to_string_lossy().into_owned());
-    if extension.as_deref() != Some("safetensors") {
+    if args.out.extension().is_none_or(|e| e != "safetensors") {
         let found = args.out.display();
         return Err(usage(format!(
             "--out: expected a .safetensors file, found {found}"
@@ -186,13 +180,10 @@ fn embed_all(args: &EmbedArgs, ranks: &dyn Collective) -> anyhow::Result<()> {
     let device = numbered_device(args.common.backend, ranks)?;
     let model = model_file::open(&args.model, &device)?;
     let (names, points) = match (&args.images, &args.texts) {
-        (Some(folder), _) => embed_images(
-            &model,
-            folder,
-            &ImageFeature::from_args(args, &device)?,
-            &device,
-            ranks,
-        )?,
+        (Some(folder), _) => {
+            let feature = ImageFeature::from_args(args, &device)?;
+            embed_images(&model, folder, &feature, &device, ranks)?
+        }
         (None, Some(file)) => embed_texts(&model, file, &device, ranks)?,
         (None, None) => return Err(usage("expected --images or --texts, found neither")),
     };

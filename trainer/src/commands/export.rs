@@ -8,13 +8,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use burn::tensor::Device;
-use espalier_checkpoints::averaged;
 use espalier_checkpoints::device::engine;
-use espalier_checkpoints::model_file::{self, Model};
 use espalier_checkpoints::published::{self, Checkpoint, ExportFormat};
+use espalier_checkpoints::{averaged, model_file};
 use espalier_core::bundle::Caution;
 use espalier_core::caption::detectors::POINTS;
-use espalier_core::caption::{Captioner, Engine, TextEmbedder};
+use espalier_core::caption::{Engine, TextEmbedder};
 use espalier_data::Dataset;
 use espalier_data::formats::registry::{self, Need};
 use espalier_eval::{embed, zero_shot};
@@ -30,12 +29,12 @@ use crate::cli::ExportArgs;
 use crate::export::calibrate::calibrate;
 use crate::export::detectors::{self, DetectorData};
 use crate::export::folder::{CARD, PREVIEW, StagedBundle, check_unused};
-use crate::export::gate::Gate;
+use crate::export::gate::{Gate, Row};
 use crate::export::site::{EmbedCode, Site};
 use crate::export::{Bundle, ExportDtype, card};
 use crate::fit::source::{self, run_config};
 
-use inputs::{Inputs, file_names, taxonomy_of_card};
+use inputs::{Inputs, file_names};
 pub use inputs::{directions, taxonomy};
 use probe::{embed_probe, read_limits};
 
@@ -69,7 +68,7 @@ fn publish(args: &ExportArgs, name: &str, notes: &str) -> anyhow::Result<()> {
         ));
     };
     let draw = || {
-        let taxonomy = taxonomy_of_card(args.taxonomy.as_ref(), &checkpoint.card);
+        let taxonomy = taxonomy(args.taxonomy.as_ref(), &checkpoint.card);
         let image = taxonomy.and_then(|t| preview(&args.checkpoint, &t, &args.common, out));
         was_drawn(image).then_some(PREVIEW)
     };
@@ -85,43 +84,27 @@ fn publish(args: &ExportArgs, name: &str, notes: &str) -> anyhow::Result<()> {
 
 /// Calibrates a bundle on the probe and compares it with the model that it was built from. Records
 /// the results in its manifest.
-///
-/// # Errors
-/// Bad data, a failing device, or a quantisation that the gate refuses.
 fn measure(
     args: &ExportArgs,
     inputs: &Inputs,
     (plain, bundle): (&Bundle, &mut Bundle),
     device: &Device,
 ) -> anyhow::Result<Gate> {
-    let (model, taxonomy, data) = (&inputs.model, &inputs.taxonomy, &inputs.probe);
-    let open = |b: &Bundle| -> anyhow::Result<Captioner> {
-        Ok(Captioner::open(
-            &b.manifest_bytes()?,
-            &b.checked()?,
-            &engine(device),
-        )?)
-    };
-    let of_bundle = |b: &Bundle| -> anyhow::Result<Model> {
-        model_file::from_bundle(b.manifest.clone(), &b.checked()?, device)
-    };
-    let (stored, full) = (of_bundle(bundle)?, of_bundle(plain)?);
-    let captioner = open(bundle)?;
+    let (model, taxonomy, probe) = (&inputs.model, &inputs.taxonomy, &inputs.probe);
+    let (data, size) = (&probe.data, args.probe_size);
+    let engine = engine(device);
+    let (stored, full) = (bundle.model(device)?, plain.model(device)?);
+    let captioner = bundle.captioner(&engine)?;
     note(format_args!(
-        "comparing on up to {} images of {}",
-        args.probe_size, inputs.probe_name
+        "comparing on up to {size} images of {}",
+        probe.name
     ));
-    let stored = embed_probe(&stored, Arc::clone(data), taxonomy, args.probe_size, device)?;
-    let full = embed_probe(&full, Arc::clone(data), taxonomy, args.probe_size, device)?;
-    let (calibration, stops) = calibrate(
-        &captioner,
-        stored.model,
-        &stored.images,
-        (data, taxonomy, read_limits(args.probe_size)),
-        device,
-    )?;
+    let stored = embed_probe(&stored, data, taxonomy, size, device)?;
+    let full = embed_probe(&full, data, taxonomy, size, device)?;
+    let of = (data, taxonomy, read_limits(size));
+    let (calibration, stops) = calibrate(&captioner, stored.model, &stored.images, of, device)?;
     bundle.set_calibration(&calibration)?;
-    let captioners = (&open(plain)?, &open(bundle)?);
+    let captioners = (&plain.captioner(&engine)?, &bundle.captioner(&engine)?);
     let gate = Gate::compare(&full, &stored, captioners, taxonomy, device)?;
     gate.check(args.max_drop)?;
     arithmetic::choose(args, &stored, (data, taxonomy), bundle, device)?;
@@ -132,7 +115,7 @@ fn measure(
     metrics.insert("chance".into(), 1.0 / classes.max(1) as f64);
     metrics.extend(stops);
     let provenance = &mut bundle.manifest.provenance;
-    provenance.insert("measured_on".into(), inputs.probe_name.clone().into());
+    provenance.insert("measured_on".into(), probe.name.clone().into());
     if let Some(config) = run_config(&model.card) {
         provenance.insert("run".into(), config.without_folders().to_toml()?.into());
     }
@@ -141,7 +124,7 @@ fn measure(
         note(warning);
         cautions.push(Caution::AtChance);
     }
-    if inputs.probe_is_training {
+    if probe.is_training {
         cautions.push(Caution::CalibratedOnTraining);
     }
     bundle.manifest.set_cautions(cautions);
@@ -149,18 +132,14 @@ fn measure(
 }
 
 /// Calibrates a bundle anew on labelled images; it keeps its calibration if they are too few.
-///
-/// # Errors
-/// A failing photo or device.
 fn recalibrate(
     args: &ExportArgs,
     data: &Arc<dyn Dataset>,
     bundle: &mut Bundle,
     device: &Device,
 ) -> anyhow::Result<()> {
-    let files = bundle.checked()?;
-    let captioner = Captioner::open(&bundle.manifest_bytes()?, &files, &engine(device))?;
-    let model = model_file::from_bundle(bundle.manifest.clone(), &files, device)?;
+    let captioner = bundle.captioner(&engine(device))?;
+    let model = bundle.model(device)?;
     let (taxonomy, limits) = (
         captioner.untaught().taxonomy(),
         read_limits(args.probe_size),
@@ -183,9 +162,6 @@ fn recalibrate(
 }
 
 /// Fits the detectors of a bundle, if --statements names images with captions.
-///
-/// # Errors
-/// Bad usage or data, or a failing device.
 fn add_detectors(
     args: &ExportArgs,
     labelled: Option<&Arc<dyn Dataset>>,
@@ -201,9 +177,8 @@ fn add_detectors(
         described: &args.shows,
         labelled,
     };
-    let files = bundle.checked()?;
-    let captioner = Captioner::open(&bundle.manifest_bytes()?, &files, &Engine::Kernels)?;
-    let texts = TextEmbedder::open(&bundle.manifest, &files, &Engine::Kernels)?;
+    let captioner = bundle.captioner(&Engine::Kernels)?;
+    let texts = TextEmbedder::open(&bundle.manifest, &bundle.checked()?, &Engine::Kernels)?;
     let mut detectors = detectors::fit(&captioner, &vocabulary, &data, device)?;
     let points = detectors::points(&texts, &vocabulary)?;
     detectors.tensors.insert(POINTS.to_owned(), points);
@@ -220,9 +195,6 @@ fn add_detectors(
 
 /// Writes a bundle with detectors added, and with the arithmetic that --arithmetic asks for or else a new
 /// calibration if --probe names images for it; everything else stays as it is. Returns its folder.
-///
-/// # Errors
-/// As [`write_bundle`].
 fn extend_bundle<'a>(args: &'a ExportArgs, notes: &str) -> anyhow::Result<&'a Path> {
     let Some(out) = &args.out else {
         return Err(usage("--out: expected a folder, found none"));
@@ -320,13 +292,13 @@ pub fn write_bundle(
         rounded => Bundle::build(contents(rounded), &device)?,
     };
     let gate = measure(args, &inputs, (&plain, &mut bundle), &device)?;
-    add_detectors(args, Some(&inputs.probe), &mut bundle, &device)?;
+    add_detectors(args, Some(&inputs.probe.data), &mut bundle, &device)?;
     let staged = StagedBundle::new(&out)?;
     bundle.write(staged.path())?;
     let mut written = Written {
         bundle,
         gate,
-        probe: inputs.probe_name,
+        probe: inputs.probe.name,
         preview: None,
         embed_code: None,
     };
@@ -368,16 +340,9 @@ fn print(args: &ExportArgs, written: &Written) -> anyhow::Result<()> {
         ..
     } = written;
     if args.common.json {
-        let rows: serde_json::Map<_, _> = gate
-            .rows
-            .iter()
-            .map(|r| {
-                (
-                    r.name.clone(),
-                    json!({ "f32": r.full, "bundle": r.quantised }),
-                )
-            })
-            .collect();
+        let value = |r: &Row| json!({ "f32": r.full, "bundle": r.quantised });
+        let rows = gate.rows.iter().map(|r| (r.name.clone(), value(r)));
+        let rows: serde_json::Map<_, _> = rows.collect();
         return line(json!({
             "out": args.out, "gate": rows, "images": gate.images, "site": embed_code,
         }));

@@ -6,14 +6,15 @@ mod interrupt;
 pub mod photos;
 mod resume;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use agreement::{check_same, facts};
-use burn::tensor::Device;
 use configuration::{configuration, separate_pairs};
 use espalier_checkpoints::device::Backend;
+use espalier_eval::task::value_name;
 use espalier_io::disk::run_folder::{METRICS, latest};
 use espalier_io::disk::write::write_atomic;
 use espalier_io::exit::usage;
@@ -35,23 +36,6 @@ use crate::photos::plan::{PHOTOS, TAXONOMY};
 pub use resume::CONFIG;
 use resume::{Difference, Previous, check_changes, differences, resume_checkpoint};
 
-/// Returns an unused name for the run: `grit-hycoclip-1`, `-2`, …
-fn free_name(args: &FitArgs, config: &TrainConfig) -> String {
-    let kind = match config.dataset.kind {
-        DatasetKind::Grit => "grit",
-        DatasetKind::Captions => "captions",
-        DatasetKind::Hierarcaps => "hierarcaps",
-        DatasetKind::Taxonomy => "taxonomy",
-        DatasetKind::Parts => "parts",
-        DatasetKind::Synthetic => "synthetic",
-    };
-    let stem = format!("{kind}-{}", config.train.method.name());
-    (1..)
-        .map(|n| format!("{stem}-{n}"))
-        .find(|name| !args.logs.join(name).exists())
-        .unwrap_or(stem)
-}
-
 /// Refuses a deterministic run on a backend that is not.
 fn check_deterministic(config: &TrainConfig, backend: Backend) -> anyhow::Result<()> {
     if config.train.deterministic && backend != Backend::Flex {
@@ -65,11 +49,7 @@ fn check_deterministic(config: &TrainConfig, backend: Backend) -> anyhow::Result
 
 /// Prints where the run is and its last values as JSON.
 fn print_outcome(folder: &Path, outcome: FitOutcome) -> anyhow::Result<()> {
-    let values = outcome.last.map_or_else(Vec::new, |r| r.values);
-    let last: serde_json::Map<_, _> = values
-        .into_iter()
-        .map(|(name, v)| (name, json!(v)))
-        .collect();
+    let last: BTreeMap<String, f64> = outcome.last.into_iter().flat_map(|r| r.values).collect();
     line(json!({
         "run": folder, "checkpoint": outcome.checkpoint, "step": outcome.step,
         "interrupted": outcome.interrupted, "last": last,
@@ -78,20 +58,16 @@ fn print_outcome(folder: &Path, outcome: FitOutcome) -> anyhow::Result<()> {
 
 /// A run that this process could start, before all ranks have agreed on it.
 struct Prepared {
-    config: TrainConfig,
-    source: Source,
-    validation: Option<Source>,
-    device: Device,
+    /// The run, without its folder, and with one core.
+    run: Run,
     backend: Backend,
-    /// Checkpoint to continue from.
-    resume: Option<PathBuf>,
     /// Changes of the configuration since the run that is resumed.
     changes: Vec<Difference>,
 }
 
 /// Reads the configuration and opens the data and the device. Nothing is written, so that an error
 /// leaves no run folder.
-fn prepare(args: &FitArgs, ranks: &dyn Collective) -> anyhow::Result<Prepared> {
+fn prepare(args: &FitArgs, ranks: &Rc<dyn Collective>, is_brief: bool) -> anyhow::Result<Prepared> {
     let resume = resume_checkpoint(args)?;
     let config = configuration(args)?;
     let changes = match &resume {
@@ -108,19 +84,27 @@ fn prepare(args: &FitArgs, ranks: &dyn Collective) -> anyhow::Result<Prepared> {
         ));
     }
     let backend = args.common.backend.resolve();
-    let device = numbered_device(backend, ranks)?;
+    let device = numbered_device(backend, &**ranks)?;
     check_deterministic(&config, backend)?;
     let cache = config.dataset.data_cache.as_deref();
     storage::set_cache(cache, Some(config.dataset.data_cache_gib));
     let source = Source::open(&config)?;
     check_labels(source.data.as_ref(), &source.taxonomy, &config)?;
-    Ok(Prepared {
+    let run = Run {
         validation: Source::of_validation(&config)?,
         config,
         source,
+        folder: PathBuf::new(),
         device,
-        backend,
+        encoder_threads: 1,
+        cores: 1,
+        ranks: Rc::clone(ranks),
         resume,
+        is_brief,
+    };
+    Ok(Prepared {
+        run,
+        backend,
         changes,
     })
 }
@@ -153,45 +137,40 @@ fn fit(args: &FitArgs, hold_out: f64, is_brief: bool) -> anyhow::Result<()> {
         PhotoRun::plan(args, hold_out, ranks.world(), is_brief),
     )?;
     let args = photos.as_ref().map_or(args, |photos| &photos.args);
-    let prepared = prepare(args, &*ranks).inspect_err(|_| {
+    let prepared = prepare(args, &ranks, is_brief).inspect_err(|_| {
         if let Some(photos) = &photos {
             photos.discard();
         }
     });
-    let prepared = agree(&*ranks, prepared)?;
+    let Prepared {
+        mut run,
+        backend,
+        changes,
+    } = agree(&*ranks, prepared)?;
     if ranks.world() > 1 {
-        let sources = [Some(&prepared.source), prepared.validation.as_ref()];
-        let facts = facts(&prepared.config, prepared.backend.name(), sources);
+        let sources = [Some(&run.source), run.validation.as_ref()];
+        let facts = facts(&run.config, backend.name(), sources);
         check_same(&*ranks, &agree(&*ranks, facts)?)?;
     }
-    let cores = own_cores(&*ranks);
-    let run = Run {
-        encoder_threads: match prepared.backend {
-            Backend::Flex => cores,
-            _ => 1,
-        },
-        cores,
-        config: prepared.config,
-        source: prepared.source,
-        validation: prepared.validation,
-        folder: PathBuf::new(),
-        device: prepared.device,
-        resume: prepared.resume,
-        ranks: Rc::clone(&ranks),
-        is_brief,
-    };
+    run.cores = own_cores(&*ranks);
+    if backend == Backend::Flex {
+        run.encoder_threads = run.cores;
+    }
     if args.dry_run {
         return dry_run(args, &run).map_err(|e| end_all(&ranks, e));
     }
-    train(args, run, &prepared.changes)
+    train(args, run, &changes)
 }
 
 /// Trains to the last step or until a signal.
 fn train(args: &FitArgs, mut run: Run, changes: &[Difference]) -> anyhow::Result<()> {
     let ranks = Rc::clone(&run.ranks);
     let is_resumed = args.resume.is_some();
-    let name = args.name.clone();
-    let name = name.unwrap_or_else(|| free_name(args, &run.config));
+    let name = args.name.clone().unwrap_or_else(|| {
+        let kind = value_name(&run.config.dataset.kind);
+        let method = run.config.train.method.name();
+        run::free_name(&args.logs, format!("{kind}-{method}"))
+    });
     let name = String::from_utf8(ranks.broadcast(name.into_bytes()))?;
     run.folder = args.logs.join(&name);
     // Rank 0 alone writes files.
@@ -286,7 +265,7 @@ fn dry_run(args: &FitArgs, run: &Run) -> anyhow::Result<()> {
             "records": records, "steps": total, "seconds_per_step": seconds,
             "eta_seconds": seconds * total as f64, "peak_memory_bytes": memory,
             "checkpoint_bytes_kept": disk, "chance": chance.map(|(term, value)| json!({term: value})),
-            "values": report.values.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
+            "values": report.values.iter().cloned().collect::<BTreeMap<_, _>>(),
         }));
     }
     line(format_args!("records        {records}"))?;

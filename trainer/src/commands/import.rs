@@ -5,15 +5,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use espalier_checkpoints::classifier_file;
-use espalier_checkpoints::import::choices::Choice;
-use espalier_checkpoints::import::convert::Match;
 use espalier_checkpoints::import::efficientnet::{self, Settings};
 use espalier_checkpoints::import::labels;
-use espalier_checkpoints::import::pipeline::{self, About, plan, tensors};
+use espalier_checkpoints::import::pipeline::{self, About, Plan, plan, tensors};
 use espalier_checkpoints::import::sentence;
 use espalier_checkpoints::import::source::Files;
 use espalier_checkpoints::import::store::Store;
-use espalier_checkpoints::layout::Layout;
 use espalier_checkpoints::model_file::ModelCard;
 use espalier_core::weights::{HostTensor, Tensors};
 use espalier_io::disk::run_folder::{CLASSIFIER, MODEL};
@@ -45,39 +42,31 @@ fn output_file(args: &ImportArgs) -> anyhow::Result<PathBuf> {
 /// Weight, bias and labels of a classifier.
 type ClassifierParts = (HostTensor, HostTensor, Vec<String>);
 
-/// Result of an import, for the report.
-struct Outcome<'a> {
-    layout: Layout,
-    card: &'a ModelCard,
-    choices: &'a [Choice],
-    matched: &'a Match,
-}
-
 fn report(
     args: &ImportArgs,
     files: &Files,
     store: &Store,
-    outcome: &Outcome<'_>,
+    plan: &Plan,
     out: Option<&Path>,
 ) -> Value {
     json!({
-        "source": files.label, "layout": outcome.layout, "out": out,
-        "method": outcome.card.method, "config": outcome.card.config,
-        "preprocess": outcome.card.origin.as_ref().map(|o| o.preprocess),
-        "parameters": outcome.card.config.parameters(),
-        "tensors": outcome.matched, "left_aside": store.other_entries,
+        "source": files.label, "layout": plan.layout, "out": out,
+        "method": plan.card.method, "config": plan.card.config,
+        "preprocess": plan.card.origin.as_ref().map(|o| o.preprocess),
+        "parameters": plan.card.config.parameters(),
+        "tensors": plan.matched, "left_aside": store.other_entries,
         "entered": store.entered, "stripped": store.stripped,
-        "choices": outcome.choices, "offline": args.offline,
+        "choices": plan.choices, "offline": args.offline,
     })
 }
 
-fn print(files: &Files, store: &Store, outcome: &Outcome<'_>, out: &Path) -> anyhow::Result<()> {
-    let m = outcome.matched;
+fn print(files: &Files, store: &Store, plan: &Plan, out: &Path) -> anyhow::Result<()> {
+    let m = &plan.matched;
     line(format_args!(
         "{}: {}, {} parameters",
         files.label,
-        outcome.layout.title(),
-        outcome.card.config.parameters()
+        plan.layout.title(),
+        plan.card.config.parameters()
     ))?;
     line(format_args!(
         "tensors: {} applied, {} missing, {} unused, {} misshapen",
@@ -109,7 +98,7 @@ fn print(files: &Files, store: &Store, outcome: &Outcome<'_>, out: &Path) -> any
             ))?,
         }
     }
-    for choice in outcome.choices {
+    for choice in &plan.choices {
         line(format_args!(
             "  {:36} {}  ({})",
             choice.what, choice.value, choice.by
@@ -181,19 +170,19 @@ fn write(
 fn finish(
     args: &ImportArgs,
     (files, store): (&Files, &Store),
-    outcome: &Outcome<'_>,
+    plan: &Plan,
     read: anyhow::Result<(Tensors, Option<ClassifierParts>)>,
     path: &Path,
 ) -> anyhow::Result<()> {
     if args.json && read.is_err() {
-        line(report(args, files, store, outcome, None))?;
+        line(report(args, files, store, plan, None))?;
     }
     let (tensors, classifier) = read?;
-    write(path, tensors, classifier, outcome.card)?;
+    write(path, tensors, classifier, &plan.card)?;
     if args.json {
-        line(report(args, files, store, outcome, Some(path)))
+        line(report(args, files, store, plan, Some(path)))
     } else {
-        print(files, store, outcome, path)
+        print(files, store, plan, path)
     }
 }
 
@@ -214,14 +203,8 @@ fn import_efficientnet(
         about: args.about(),
     };
     let plan = efficientnet::plan(files, store, settings)?;
-    let outcome = Outcome {
-        layout: Layout::EfficientnetLite,
-        card: &plan.card,
-        choices: &plan.choices,
-        matched: &plan.matched,
-    };
     let read = efficientnet::tensors(store, &plan).map(|read| (read.tensors, read.classifier));
-    finish(args, (files, store), &outcome, read, path)
+    finish(args, (files, store), &plan.common, read, path)
 }
 
 /// Imports an encoder of sentences beside the image encoder of another checkpoint.
@@ -239,15 +222,9 @@ fn import_sentence_encoder(
         ));
     };
     let plan = sentence::plan(files, store, image, (args.seed, &args.about()))?;
-    let outcome = Outcome {
-        layout: Layout::Bert,
-        card: &plan.card,
-        choices: &plan.choices,
-        matched: &plan.matched,
-    };
     let classifier = classifier_file::parts(image)?;
     let read = sentence::tensors(store, &plan).map(|tensors| (tensors, classifier));
-    finish(args, (files, store), &outcome, read, path)
+    finish(args, (files, store), &plan.common, read, path)
 }
 
 /// Imports a checkpoint and prints a report.
@@ -267,12 +244,6 @@ pub fn run(args: &ImportArgs) -> anyhow::Result<()> {
     }
     args.check_family(false)?;
     let plan = plan(&files, &mut store, &args.flags, &args.about())?;
-    let outcome = Outcome {
-        layout: plan.layout,
-        card: &plan.card,
-        choices: &plan.choices,
-        matched: &plan.matched,
-    };
     let read = tensors(&mut store, &plan).map(|tensors| (tensors, None));
-    finish(args, (&files, &store), &outcome, read, &path)
+    finish(args, (&files, &store), &plan, read, &path)
 }

@@ -27,20 +27,13 @@ use crate::cli::{Cli, Command, DataCommand};
 
 /// Refuses to do the whole work of a command once in each of several processes.
 fn check_launch(command: &Command) -> anyhow::Result<()> {
-    match Launch::of_this_process() {
-        Some(launch)
-            if !matches!(
-                command,
-                Command::Fit(_) | Command::Eval(_) | Command::Embed(_)
-            ) =>
-        {
-            Err(usage(format!(
-                "expected one process, found {} started by {}; `trainer fit`, `eval` and `embed` share \
+    match (command, Launch::of_this_process()) {
+        (Command::Fit(_) | Command::Eval(_) | Command::Embed(_), _) | (_, None) => Ok(()),
+        (_, Some(launch)) => Err(usage(format!(
+            "expected one process, found {} started by {}; `trainer fit`, `eval` and `embed` share \
              their work between processes",
-                launch.size, launch.by
-            )))
-        }
-        _ => Ok(()),
+            launch.size, launch.by
+        ))),
     }
 }
 
@@ -50,11 +43,11 @@ fn check_launch(command: &Command) -> anyhow::Result<()> {
 /// The error of the command; [`crate::exit_code::code`] gives its exit code.
 pub fn dispatch(cli: &Cli) -> anyhow::Result<()> {
     check_launch(&cli.command)?;
-    if cli.command.is_offline() {
-        storage::forbid_network();
-    }
     let mut command = cli.command.clone();
     let offline = command.is_offline();
+    if offline {
+        storage::forbid_network();
+    }
     for model in command.models() {
         *model = model_name::resolve(model, offline).or_else(|error| {
             // With several processes, one reports the error for all.

@@ -15,7 +15,7 @@ use serde_json::json;
 use crate::cli::{ModelsArgs, ModelsCommand};
 
 /// A model with a short name.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 struct Named {
     name: &'static str,
     architecture: String,
@@ -33,11 +33,8 @@ fn shipped_models() -> anyhow::Result<Vec<Named>> {
     for name in SHIPPED {
         let mut named = Named {
             name,
-            architecture: String::new(),
-            licence: String::new(),
-            bytes: 0,
             source: "shipped with this program".to_owned(),
-            here: false,
+            ..Named::default()
         };
         if let Some(folder) = shipped(name) {
             let manifest = read_bundle(&folder, &[])?.1;

@@ -32,7 +32,6 @@ pub fn open(path: &Path, device: &Device) -> anyhow::Result<Model> {
 
 /// Warns if the contrast of a run ended at the value of an untrained model or above. `path` is the run's folder, or a
 /// checkpoint in it.
-#[must_use]
 pub fn warning_at_chance(card: &ModelCard, path: &Path) -> Option<String> {
     let config = run_config(card)?;
     let method = config.train.method.build(&config.loss);

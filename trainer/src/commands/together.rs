@@ -29,9 +29,6 @@ struct Failure {
 ///
 /// The report is written before any rank returns: a launcher may end all processes as soon as the
 /// first one exits with a code other than 0.
-///
-/// # Errors
-/// As described.
 pub(super) fn agree<T>(ranks: &dyn Collective, own: anyhow::Result<T>) -> anyhow::Result<T> {
     if ranks.world() == 1 {
         return own;

@@ -41,10 +41,10 @@ fn compare_texts(what: impl Into<String>, receipt: impl ToString, here: impl ToS
     }
 }
 
-fn compare_numbers(what: impl Into<String>, receipt: f64, here: f64, tolerance: f64) -> Compared {
+fn compare_numbers(what: String, receipt: f64, here: f64, tolerance: f64) -> Compared {
     let gap = (receipt - here).abs();
     Compared {
-        what: what.into(),
+        what,
         receipt: format!("{receipt:.4}"),
         here: format!("{here:.4}"),
         gap: Some(gap),
@@ -54,7 +54,6 @@ fn compare_numbers(what: impl Into<String>, receipt: f64, here: f64, tolerance: 
 }
 
 /// Compares all values of a receipt and a new result, except timings and backends.
-#[must_use]
 pub fn compare(
     receipt: &Receipt,
     here: &CaptionResult,
@@ -84,6 +83,7 @@ pub fn compare(
         ),
         compare_texts("stop", &stated.taxonomy.stop, &here.taxonomy.stop),
     ];
+    let numbers = |what: String, a, b| compare_numbers(what, a, b, tolerance);
     // A rung that one of the two lacks does not make all later ones differ.
     let mut next = 0;
     for (i, a) in stated.ladder.iter().enumerate() {
@@ -97,21 +97,11 @@ pub fn compare(
         };
         next = at + 1;
         let b = &here.ladder[at];
-        let named = |what: &str| format!("rung {rung}, {what}");
-        rows.push(compare_numbers(
-            named("radius"),
-            a.radius,
-            b.radius,
-            tolerance,
-        ));
-        rows.push(compare_numbers(
-            named("similarity"),
-            a.similarity,
-            b.similarity,
-            tolerance,
-        ));
+        let number = |what: &str, a, b| numbers(format!("rung {rung}, {what}"), a, b);
+        rows.push(number("radius", a.radius, b.radius));
+        rows.push(number("similarity", a.similarity, b.similarity));
         if let (Some(a), Some(b)) = (a.p, b.p) {
-            rows.push(compare_numbers(named("p"), a, b, tolerance));
+            rows.push(number("p", a, b));
         }
     }
     // Results of earlier versions lack these.
@@ -128,17 +118,13 @@ pub fn compare(
     let steps = stated.taxonomy.path.iter().zip(&here.taxonomy.path);
     for (i, (a, b)) in steps.enumerate() {
         rows.push(compare_texts(format!("step {}", i + 1), &a.id, &b.id));
-        rows.push(compare_numbers(
-            format!("step {}, p", i + 1),
-            a.p,
-            b.p,
-            tolerance,
-        ));
+        rows.push(numbers(format!("step {}, p", i + 1), a.p, b.p));
     }
     rows
 }
 
-fn check_same_file(what: &str, path: &Path, receipt: &str, found: &str) -> anyhow::Result<()> {
+fn check_same_file(what: &str, path: &Path, receipt: &str, bytes: &[u8]) -> anyhow::Result<()> {
+    let found = sha256_hex(bytes);
     if receipt == found {
         return Ok(());
     }
@@ -167,18 +153,8 @@ pub fn run(args: &VerifyArgs) -> anyhow::Result<()> {
     let receipt = Receipt::parse(&text, &manifest)?;
     let photo = read::bytes(&args.photo).map_err(|e| at(&args.photo, e))?;
     let stated = &receipt.result;
-    check_same_file(
-        "--model",
-        &args.model,
-        &stated.model.sha256,
-        &sha256_hex(&bytes),
-    )?;
-    check_same_file(
-        "--photo",
-        &args.photo,
-        &stated.image.sha256,
-        &sha256_hex(&photo),
-    )?;
+    check_same_file("--model", &args.model, &stated.model.sha256, &bytes)?;
+    check_same_file("--photo", &args.photo, &stated.image.sha256, &photo)?;
 
     let device = args.common.backend.device()?;
     let captioner = Captioner::open(&bytes, &files, &engine(&device))?;

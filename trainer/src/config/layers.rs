@@ -80,8 +80,7 @@ mod tests {
             ("optim.lr=fast", "optim.lr"),
             ("train.steps=-1", "train.steps"),
         ] {
-            let error = TrainConfig::resolve(None, toml::Table::new(), &[pair.to_owned()]);
-            let error = error.unwrap_err().to_string();
+            let error = TrainConfig::of_pairs(&[pair]).unwrap_err().to_string();
             assert!(error.contains(&format!("{expected}: ")), "{error}");
             let value = pair.split('=').nth(1).unwrap();
             assert!(error.contains(value), "{error}");

@@ -40,7 +40,6 @@ pub enum Angles {
 
 impl Angles {
     /// Returns the angle formula of this name.
-    #[must_use]
     pub fn formula(self) -> AngleFormula {
         match self {
             Self::Stable => AngleFormula::Stable,

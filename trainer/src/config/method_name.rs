@@ -33,7 +33,6 @@ pub enum MethodName {
 
 impl MethodName {
     /// Returns the name on the command line and in files.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Clip => "clip",
@@ -46,12 +45,6 @@ impl MethodName {
             Self::Atmg => "atmg",
             Self::Parts => "parts",
         }
-    }
-
-    /// Returns the method of a name, if there is one.
-    pub(super) fn of(name: &str) -> Option<Self> {
-        let mut all = Self::value_variants().iter().copied();
-        all.find(|method| method.name() == name)
     }
 
     /// Returns the values of the method's paper: the recipe `--config paper:NAME`.
@@ -76,7 +69,6 @@ impl MethodName {
     }
 
     /// Returns the required content of a sample.
-    #[must_use]
     pub fn needs(self, loss: &LossConfig) -> Needs {
         match self {
             Self::Clip if loss.clip.boxes_as_pairs => Needs::Boxes,
@@ -89,20 +81,17 @@ impl MethodName {
     }
 
     /// Returns whether the papers evaluate the method by MERU's protocol, on images with captions.
-    #[must_use]
     pub fn is_of_meru_family(self) -> bool {
         !matches!(self, Self::Re | Self::Ec | Self::Rcme | Self::Parts)
     }
 
     /// Returns whether the method compares images and texts by the exterior angle at the text, not by distance
     /// (notation 2.8).
-    #[must_use]
     pub fn compares_angles(self) -> bool {
         self == Self::Atmg
     }
 
     /// Returns the parts of the model that are trained.
-    #[must_use]
     pub fn trainable(self) -> Trainable {
         match self {
             Self::Re | Self::Ec => Trainable {

@@ -13,7 +13,7 @@ use super::method_name::MethodName;
 /// Returns the defaults of the method that a table names, if it has its own.
 pub(super) fn method_layer(table: &Table) -> Option<&'static str> {
     let name = table.get("train")?.get("method")?.as_str()?;
-    MethodName::of(name)?.defaults()
+    MethodName::from_str(name, false).ok()?.defaults()
 }
 
 /// Recipes of the shipped models, and that for folders of photos, by name.
@@ -31,7 +31,7 @@ pub(super) fn layer_text(path: &Path) -> anyhow::Result<String> {
         return Ok((*text).to_owned());
     }
     if let Some(paper) = name.strip_prefix("paper:") {
-        let method = MethodName::of(paper).ok_or_else(|| {
+        let method = MethodName::from_str(paper, false).map_err(|_| {
             let known = MethodName::value_variants().iter().map(|m| m.name());
             let known: Vec<&str> = known.collect();
             usage(format!(

@@ -119,10 +119,7 @@ mod tests {
 
     #[test]
     fn an_option_that_no_method_has_is_refused_by_name() {
-        let refused = |pair: &str| {
-            let error = TrainConfig::resolve(None, Table::new(), &[pair.to_owned()]);
-            error.unwrap_err().to_string()
-        };
+        let refused = |pair: &str| TrainConfig::of_pairs(&[pair]).unwrap_err().to_string();
         assert!(refused("loss.marjin=1").contains("unknown field `marjin`"));
         assert!(refused("loss.re.margin=1").contains("unknown field `margin`"));
     }

@@ -46,14 +46,12 @@ fn at_least_one(key: &'static str, n: u64) -> Rule {
 
 impl TrainConfig {
     /// Returns whether the features of images are computed once and cached.
-    #[must_use]
     pub fn caches_features(&self) -> bool {
         self.train.lock_image && self.train.keep_features && self.cache_obstacle().is_none()
     }
 
     /// Returns why a locked image encoder must process images at every step; `None` if cached
     /// features suffice.
-    #[must_use]
     pub fn cache_obstacle(&self) -> Option<&'static str> {
         let method = self.train.method;
         if method.needs(&self.loss) == Needs::Parts {
@@ -79,9 +77,8 @@ impl TrainConfig {
             self.training_rules(),
             self.image_encoder_rules(),
             self.label_rules(),
-            self.distillation_rules(),
             self.optimisation_rules(),
-            self.augmentation_rules(),
+            self.data_rules(),
         ];
         for Rule(key, fits, expected, found) in sections.into_iter().flatten() {
             if !fits {
@@ -241,9 +238,9 @@ impl TrainConfig {
         ]
     }
 
-    /// Returns the rules of the losses of labels.
+    /// Returns the rules of the losses of labels, of distillation, and of cached and synthetic features.
     fn label_rules(&self) -> Vec<Rule> {
-        let l = &self.loss;
+        let (d, l) = (&self.dataset, &self.loss);
         vec![
             non_negative("loss.labels", l.labels),
             below_one("loss.label_smoothing", l.label_smoothing),
@@ -255,13 +252,6 @@ impl TrainConfig {
                 "0 or more, and 0 if loss.labels is 0",
                 l.outliers.to_string(),
             ),
-        ]
-    }
-
-    /// Returns the rules of distillation and of cached and synthetic features.
-    fn distillation_rules(&self) -> Vec<Rule> {
-        let (d, l) = (&self.dataset, &self.loss);
-        vec![
             non_negative("loss.distill", l.distill),
             Rule(
                 "loss.distill",
@@ -317,8 +307,8 @@ impl TrainConfig {
         ]
     }
 
-    /// Returns the rules of the augmentation of images and texts.
-    fn augmentation_rules(&self) -> Vec<Rule> {
+    /// Returns the rules of the data and its augmentation.
+    fn data_rules(&self) -> Vec<Rule> {
         let d = &self.dataset;
         vec![
             fraction("dataset.corrupt_prob", d.corrupt_prob),
@@ -351,16 +341,11 @@ impl TrainConfig {
 
 #[cfg(test)]
 mod tests {
-    use toml::Table;
-
     use super::*;
 
     #[test]
     fn an_epoch_of_some_samples_needs_a_length_in_epochs_and_holds_a_step() {
-        let resolve = |pairs: &[&str]| {
-            let pairs: Vec<String> = pairs.iter().map(|p| (*p).to_owned()).collect();
-            TrainConfig::resolve(None, Table::new(), &pairs).map_err(|e| e.to_string())
-        };
+        let resolve = |pairs: &[&str]| TrainConfig::of_pairs(pairs).map_err(|e| e.to_string());
         let epochs = ["train.steps=0", "train.epochs=2", "train.batch_size=8"];
         let with = |samples: &'static str| [&epochs[..], &[samples]].concat();
         assert!(resolve(&with("train.num_samples=8")).is_ok());
@@ -390,8 +375,8 @@ mod tests {
             "dataset.data_cache_gib=0",
             "dataset.min_box_px=nan",
         ] {
-            let error = TrainConfig::resolve(None, Table::new(), &[pair.to_owned()]);
-            let error = error.err().unwrap_or_else(|| usage("accepted")).to_string();
+            let error = TrainConfig::of_pairs(&[pair]).err();
+            let error = error.unwrap_or_else(|| usage("accepted")).to_string();
             let (key, value) = pair.split_once('=').unwrap_or_default();
             let value = value.trim_end_matches(".0").to_ascii_lowercase();
             assert!(error.contains(key), "{pair}: {error}");

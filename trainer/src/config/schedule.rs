@@ -28,7 +28,6 @@ impl Schedule {
     ///
     /// During warm-up the factor is `n / warmup`, so step 0 has rate 0. The one-cycle schedule
     /// ignores `warmup`; it has its own.
-    #[must_use]
     pub fn multiplier(self, n: u64, warmup: u64, total: u64) -> f64 {
         if self == Self::OneCycle {
             return one_cycle(n, total);

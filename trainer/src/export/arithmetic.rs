@@ -37,7 +37,6 @@ pub struct Comparison {
 impl Comparison {
     /// Compares the points of the same images, by the classifier of a bundle. `drop` is the top-1
     /// accuracy that integers lose, in percentage points.
-    #[must_use]
     pub fn new(captioner: &Captioner, floats: &Labelled, integers: &Labelled, drop: f64) -> Self {
         let (classifier, space) = (captioner.untaught(), captioner.space());
         let stop = |point: &[f32]| {
@@ -71,7 +70,6 @@ impl Comparison {
     }
 
     /// Returns whether the bundle may multiply integers.
-    #[must_use]
     pub fn passes(&self, max_drop: f64) -> bool {
         self.drop <= max_drop && self.same_stop >= SAME_STOPS && self.moved.1 <= MOST_MOVED
     }

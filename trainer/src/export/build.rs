@@ -6,18 +6,17 @@ use std::path::Path;
 
 use anyhow::Context;
 use burn::tensor::Device;
-use espalier_checkpoints::model_file::{MERGES, Model, read_bundle};
-use espalier_core::bundle::{
-    BundleFile, BundleFiles, Caution, FORMAT, Manifest, Part, pack, sha256_hex,
-};
-use espalier_core::caption::{Calibration, CaptionEntry, EMBEDDINGS, files};
+use espalier_checkpoints::model_file::{MERGES, Model, from_bundle, read_bundle};
+use espalier_core::bundle::{BundleFile, BundleFiles, Caution, FORMAT, Manifest, Part, sha256_hex};
+use espalier_core::caption::{Calibration, CaptionEntry, Captioner, EMBEDDINGS, Engine, files};
 use espalier_core::geometry::Space;
 use espalier_core::input::merges_prefix;
 use espalier_core::model::{ImageModel, TextModel};
 use espalier_core::statements::Vocabulary;
 use espalier_core::taxonomy::{Lexicon, Taxonomy};
 use espalier_core::weights::{HostTensor, Tensors, collect};
-use espalier_eval::tensors::rows;
+use espalier_data::Pixels;
+use espalier_eval::tensors::{image_tensor, rows};
 use espalier_eval::{TextFeatures, embed};
 use espalier_io::disk::read;
 use espalier_io::disk::write::write_atomic;
@@ -136,46 +135,31 @@ impl Bundle {
     /// # Errors
     /// When the device fails or a caption is empty.
     pub fn build(contents: Contents<'_>, device: &Device) -> anyhow::Result<Self> {
-        let Contents {
-            model,
-            taxonomy,
-            captions,
-            directions,
-            nouns,
-            dtype,
-            name,
-            version,
-        } = contents;
+        let (model, taxonomy, dtype) = (contents.model, contents.taxonomy, contents.dtype);
         let space = embed::space(model, device)?;
         let encoder = TextFeatures::new(model, device)?;
         let mut labels = embed::classes(&encoder, taxonomy, taxonomy.labelled(), PROMPTS)?;
-        at_directions(&mut labels, taxonomy, directions);
+        at_directions(&mut labels, taxonomy, contents.directions);
         let scale = f64::from(model.encoder.logit_scale.value().into_scalar::<f32>());
-        let mut bundle = Self::empty(model, name, version, space);
+        let mut bundle = Self::empty(model, contents.name, contents.version, space);
         // In download order: captions and taxonomy are small and most useful.
-        bundle.add_captions(&encoder, pieces::of_captions(captions, taxonomy), dtype)?;
-        bundle.add(
-            files::TAXONOMY,
-            Part::Taxonomy,
-            Stored::plain("text", taxonomy.to_tsv().into_bytes()),
-        );
-        bundle.add(
-            files::LABEL_EMBEDDINGS,
-            Part::Taxonomy,
-            dtype.embeddings(&embeddings(&labels))?,
-        );
+        let captions = pieces::of_captions(contents.captions, taxonomy);
+        bundle.add_captions(&encoder, captions, dtype)?;
+        bundle.add_text(files::TAXONOMY, Part::Taxonomy, taxonomy.to_tsv());
+        let labels = dtype.embeddings(&embeddings(&labels))?;
+        bundle.add(files::LABEL_EMBEDDINGS, Part::Taxonomy, labels);
         bundle.set_calibration(&Calibration::of_scale(scale))?;
         let cautions = model.cautions.iter().copied();
         let cautions = cautions.chain([Caution::NotCalibrated]).collect();
         bundle.manifest.set_cautions(cautions);
         bundle.add_image_model(model, dtype)?;
-        bundle.add(
-            files::SELFTEST_IMAGE,
-            Part::Selftest,
-            Stored::plain("png", selftest::png()?),
-        );
+        let image = Stored::plain("png", selftest::png()?);
+        bundle.add(files::SELFTEST_IMAGE, Part::Selftest, image);
         bundle.add_text_model(model, dtype)?;
-        bundle.add_nouns(nouns);
+        if !contents.nouns.is_empty() {
+            let nouns = Stored::packed("text", contents.nouns.to_tsv().as_bytes());
+            bundle.add(files::NOUNS, Part::Text, nouns);
+        }
         bundle.add_selftest_embedding(device)?;
         Ok(bundle)
     }
@@ -221,15 +205,11 @@ impl Bundle {
         for (shard, captions) in shards.into_iter().enumerate() {
             let texts: Vec<String> = captions.iter().map(|c| c.text.clone()).collect();
             let points = embed::texts(encoder, &texts)?;
+            let captions = Stored::plain("text", serde_json::to_vec(&captions)?);
+            let points = dtype.embeddings(&embeddings(&points))?;
             let files = [
-                (
-                    files::CAPTIONS,
-                    Stored::plain("text", serde_json::to_vec(&captions)?),
-                ),
-                (
-                    files::CAPTION_EMBEDDINGS,
-                    dtype.embeddings(&embeddings(&points))?,
-                ),
+                (files::CAPTIONS, captions),
+                (files::CAPTION_EMBEDDINGS, points),
             ];
             for (name, stored) in files {
                 let path = pieces::name(name, shard);
@@ -259,50 +239,19 @@ impl Bundle {
         };
         self.add_encoder(files::TEXT, Part::Text, dtype.encoder(collect(&text)?)?);
         let merges = merges_prefix(MERGES, self.manifest.model.text.vocab_size);
-        self.add(
-            files::VOCABULARY,
-            Part::Text,
-            Stored::plain("text", merges.into_bytes()),
-        );
+        self.add_text(files::VOCABULARY, Part::Text, merges);
         Ok(())
-    }
-
-    /// Adds the table of nouns, if there are any.
-    fn add_nouns(&mut self, nouns: &Lexicon) {
-        if nouns.is_empty() {
-            return;
-        }
-        let content = nouns.to_tsv().into_bytes();
-        self.add(
-            files::NOUNS,
-            Part::Text,
-            Stored {
-                bytes: pack(&content),
-                dtype: "text",
-                unpacked: Some(content.len() as u64),
-            },
-        );
     }
 
     /// Adds the embedding of the self-test image. It comes from the stored weights, not from those
     /// before rounding.
     fn add_selftest_embedding(&mut self, device: &Device) -> anyhow::Result<()> {
-        let stored = espalier_checkpoints::model_file::from_bundle(
-            self.manifest.clone(),
-            &self.checked()?,
-            device,
-        )?;
-        let input = stored.preprocess.apply(&selftest::image())?;
-        let planes = espalier_core::input::to_planes(std::slice::from_ref(&input));
-        let side = stored.preprocess.size as usize;
-        let planes = burn::tensor::TensorData::new(planes, [1, 3, side, side]);
-        let image = burn::tensor::Tensor::<4>::from_data(planes, device);
+        let stored = self.model(device)?;
+        let image = stored.preprocess.apply(&selftest::image())?;
+        let image = image_tensor(&Pixels::pack(stored.preprocess.size, &[&image]), device);
         let known = rows(stored.encoder.embed_image(image))?;
-        self.add(
-            files::SELFTEST_EMBEDDING,
-            Part::Selftest,
-            ExportDtype::Fp32.embeddings(&embeddings(&known))?,
-        );
+        let known = ExportDtype::Fp32.embeddings(&embeddings(&known))?;
+        self.add(files::SELFTEST_EMBEDDING, Part::Selftest, known);
         Ok(())
     }
 
@@ -312,23 +261,23 @@ impl Bundle {
         }
     }
 
+    fn add_text(&mut self, path: &str, part: Part, text: impl Into<Vec<u8>>) {
+        self.add(path, part, Stored::plain("text", text.into()));
+    }
+
     fn add(&mut self, path: &str, part: Part, stored: Stored) {
         self.add_shard(path, part, stored, 0);
     }
 
     fn add_shard(&mut self, path: &str, part: Part, stored: Stored, shard: u32) {
-        let Stored {
-            bytes,
-            dtype,
-            unpacked,
-        } = stored;
+        let bytes = stored.bytes;
         let entry = BundleFile {
             path: path.to_owned(),
             part,
             bytes: bytes.len() as u64,
             sha256: sha256_hex(&bytes),
-            dtype: dtype.to_owned(),
-            unpacked,
+            dtype: stored.dtype.to_owned(),
+            unpacked: stored.unpacked,
             shard,
         };
         match self.manifest.files.iter().position(|f| f.path == path) {
@@ -349,11 +298,7 @@ impl Bundle {
     /// When it cannot be written as JSON.
     pub fn set_calibration(&mut self, calibration: &Calibration) -> anyhow::Result<()> {
         let bytes = serde_json::to_vec(calibration)?;
-        self.add(
-            files::CALIBRATION,
-            Part::Taxonomy,
-            Stored::plain("text", bytes),
-        );
+        self.add_text(files::CALIBRATION, Part::Taxonomy, bytes);
         Ok(())
     }
 
@@ -383,13 +328,9 @@ impl Bundle {
         detectors: &Tensors,
         dtype: ExportDtype,
     ) -> anyhow::Result<()> {
-        let words = Stored::plain("text", vocabulary.to_tsv().into_bytes());
-        self.add(files::STATEMENTS, Part::Statements, words);
-        self.add(
-            files::DETECTORS,
-            Part::Statements,
-            dtype.detectors(detectors)?,
-        );
+        let detectors = dtype.detectors(detectors)?;
+        self.add_text(files::STATEMENTS, Part::Statements, vocabulary.to_tsv());
+        self.add(files::DETECTORS, Part::Statements, detectors);
         Ok(())
     }
 
@@ -413,6 +354,23 @@ impl Bundle {
             out.insert_checked(&self.manifest, path, bytes.clone())?;
         }
         Ok(out)
+    }
+
+    /// Opens the bundle for captioning photos.
+    ///
+    /// # Errors
+    /// A bundle that does not fit together.
+    pub fn captioner(&self, engine: &Engine) -> anyhow::Result<Captioner> {
+        let manifest = self.manifest_bytes()?;
+        Ok(Captioner::open(&manifest, &self.checked()?, engine)?)
+    }
+
+    /// Builds both encoders of the bundle.
+    ///
+    /// # Errors
+    /// As [`from_bundle`].
+    pub fn model(&self, device: &Device) -> anyhow::Result<Model> {
+        from_bundle(self.manifest.clone(), &self.checked()?, device)
     }
 
     /// Writes the folder, the manifest last: a folder with a manifest is complete.

@@ -37,7 +37,6 @@ fn readable_name(taxonomy: &Taxonomy, ix: NodeIx) -> &str {
 /// Returns the captions of every node of a taxonomy that a person would name. Each node has one
 /// name, so that a ladder and the tree use the same words. `with_places` adds captions with
 /// positions in the image for labels.
-#[must_use]
 pub fn of_taxonomy(taxonomy: &Taxonomy, with_places: bool) -> Vec<CaptionEntry> {
     let mut out = Vec::new();
     for (i, node) in taxonomy.nodes().iter().enumerate() {
@@ -75,11 +74,8 @@ pub fn from_file(path: &Path, taxonomy: &Taxonomy) -> anyhow::Result<Vec<Caption
     let text =
         read::text(path).map_err(|e| usage(format!("--captions {}: {e}", path.display())))?;
     let mut out: Vec<CaptionEntry> = Vec::new();
-    for (i, line) in text
-        .lines()
-        .enumerate()
-        .filter(|(_, l)| !l.trim().is_empty())
-    {
+    let lines = text.lines().enumerate();
+    for (i, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
         let entry = if line.trim_start().starts_with('{') {
             serde_json::from_str(line).map_err(|e| at(i + 1, e.to_string()))?
         } else {

@@ -1,7 +1,6 @@
 //! The model card of a bundle.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 use espalier_checkpoints::published::card::image;
 use espalier_core::bundle::{Manifest, Part};
@@ -43,16 +42,13 @@ fn front_matter(m: &Manifest) -> String {
 }
 
 /// Writes a card in the convention of model cards: front matter, then the text.
-#[must_use]
 pub fn write(manifest: &Manifest, facts: &Facts<'_>) -> String {
     let m = manifest;
     let all = Part::OF_AN_ANSWER;
     let vision = &m.model.vision;
     let mut out = front_matter(m);
     let preview = image(facts.preview);
-    // Writing to a String cannot fail.
-    let _ = write!(
-        out,
+    out.push_str(&format!(
         "# {name} {version}\n\n{preview}\
          An Espalier bundle (`{format}`), trained with `{method}`.\n\n\
          | | |\n|---|---|\n\
@@ -74,22 +70,21 @@ pub fn write(manifest: &Manifest, facts: &Facts<'_>) -> String {
             .provenance
             .get("steps")
             .map_or_else(String::new, ToString::to_string),
-    );
+    ));
     out.push_str(&quality(&m.metrics, facts));
     if !facts.notes.trim().is_empty() {
-        let _ = write!(out, "{}\n\n", facts.notes.trim());
+        out.push_str(&format!("{}\n\n", facts.notes.trim()));
     }
     let run = m
         .provenance
         .get("run")
         .and_then(|v| v.as_str())
         .unwrap_or_default();
-    let _ = write!(
-        out,
+    out.push_str(&format!(
         "## Configuration of the run\n\n```toml\n{}\n```\n\n## Terms\n\n{}\n",
         run.trim(),
         m.licence
-    );
+    ));
     out
 }
 
@@ -160,8 +155,7 @@ fn stops(metrics: &BTreeMap<String, f64>) -> String {
     );
     for tenth in 1..=10 {
         if let Some(risk) = get(&format!("risk_at_{:03}", 10 * tenth)) {
-            // Writing to a String cannot fail.
-            let _ = writeln!(out, "| {} % | {:.1} % |", 10 * tenth, 100.0 * risk);
+            out.push_str(&format!("| {} % | {:.1} % |\n", 10 * tenth, 100.0 * risk));
         }
     }
     out.push('\n');
@@ -177,13 +171,11 @@ fn corrupted(metrics: &BTreeMap<String, f64>) -> String {
             continue;
         };
         let reported = metrics.get(&format!("stop_said_{kind}")).copied();
-        // Writing to a String cannot fail.
-        let _ = writeln!(
-            rows,
-            "| {kind} | {:.1} % | {:.1} % |",
+        rows.push_str(&format!(
+            "| {kind} | {:.1} % | {:.1} % |\n",
             100.0 * right,
             100.0 * reported.unwrap_or_default()
-        );
+        ));
     }
     if rows.is_empty() {
         return rows;

@@ -39,6 +39,15 @@ impl Stored {
             unpacked: None,
         }
     }
+
+    /// Returns a file that is stored deflated.
+    pub(super) fn packed(dtype: &'static str, content: &[u8]) -> Self {
+        Self {
+            bytes: pack(content),
+            dtype,
+            unpacked: Some(content.len() as u64),
+        }
+    }
 }
 
 /// Kernels of inverted residuals with fewer values than this keep 8 bits.
@@ -97,11 +106,7 @@ impl ExportDtype {
     ) -> anyhow::Result<Stored> {
         let (dtype, content) = (self.levels().0, tensors.write(most)?);
         Ok(match self {
-            Self::Q6 => Stored {
-                bytes: pack(&content),
-                dtype,
-                unpacked: Some(content.len() as u64),
-            },
+            Self::Q6 => Stored::packed(dtype, &content),
             Self::Q8 | Self::Fp32 => Stored::plain(dtype, content),
         })
     }

@@ -65,7 +65,6 @@ impl StagedBundle {
     }
 
     /// Returns the folder to write to.
-    #[must_use]
     pub fn path(&self) -> &Path {
         self.staged.path()
     }

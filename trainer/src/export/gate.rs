@@ -1,7 +1,6 @@
 //! Measures the accuracy lost by quantising, and refuses a bundle that loses too much.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 use burn::tensor::Device;
 use espalier_checkpoints::model_file::Model;
@@ -149,19 +148,19 @@ impl Gate {
     }
 
     /// Returns the table as Markdown.
-    #[must_use]
     pub fn table(&self) -> String {
         let mut out = String::from("| on the probe | f32 | bundle |\n|---|---|---|\n");
         for row in &self.rows {
             let full = row.full.map_or_else(String::new, |v| format!("{v:.4}"));
-            // Writing to a String cannot fail.
-            let _ = writeln!(out, "| {} | {full} | {:.4} |", row.name, row.quantised);
+            out.push_str(&format!(
+                "| {} | {full} | {:.4} |\n",
+                row.name, row.quantised
+            ));
         }
         out
     }
 
     /// Explains a low `same_ladder`, which refuses no bundle; `None` if most ladders stay the same.
-    #[must_use]
     pub fn remark(&self) -> Option<String> {
         let row = self.rows.iter().find(|row| row.name == SAME_LADDER)?;
         (row.quantised < MOST_LADDERS).then(|| {

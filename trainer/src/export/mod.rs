@@ -11,7 +11,6 @@ pub mod folder;
 pub mod gate;
 pub mod nouns;
 pub mod pieces;
-pub use espalier_checkpoints::published;
 pub mod samples;
 pub mod selftest;
 pub mod site;

@@ -8,7 +8,6 @@ use espalier_data::nouns::wordnet::Nouns;
 
 /// Every noun of a table for a physical thing, with the deepest node that people would name at or
 /// above its most likely sense. Names of nodes and proper names are skipped.
-#[must_use]
 pub fn of_taxonomy(taxonomy: &Taxonomy, nouns: &Nouns) -> Lexicon {
     let senses = NounSenses::new(taxonomy, nouns);
     let of_nodes = taxonomy.nodes().iter().flat_map(|node| &node.names);
@@ -33,7 +32,6 @@ pub fn of_taxonomy(taxonomy: &Taxonomy, nouns: &Nouns) -> Lexicon {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -20,7 +20,6 @@ const LATER: usize = 8192;
 
 /// Returns the name of piece `number` of the file `first`: itself, then `image-1.safetensors` and
 /// so on.
-#[must_use]
 pub fn name(first: &str, number: usize) -> String {
     match (number, first.rsplit_once('.')) {
         (0, _) => first.to_owned(),
@@ -31,7 +30,6 @@ pub fn name(first: &str, number: usize) -> String {
 
 /// Splits tensors into files of about `limit` bytes, without splitting a tensor; `stored` returns
 /// the stored size of one in bytes.
-#[must_use]
 pub fn of_tensors(
     tensors: Tensors,
     limit: usize,
@@ -58,7 +56,6 @@ pub fn of_tensors(
 
 /// Returns the captions in shards, the general ones first: by detail beyond a name, then by the
 /// depth of their node in the taxonomy. The first shard holds only names, if there are any.
-#[must_use]
 pub fn of_captions(mut captions: Vec<CaptionEntry>, taxonomy: &Taxonomy) -> Vec<Vec<CaptionEntry>> {
     let depth = |caption: &CaptionEntry| {
         let node = caption.node.as_deref().and_then(|id| taxonomy.find(id));

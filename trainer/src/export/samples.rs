@@ -1,6 +1,5 @@
 //! The sample photos of a site, in place of those of the page.
 
-use std::fmt::Write as _;
 use std::fs;
 use std::io::Cursor;
 use std::path::Path;
@@ -8,6 +7,7 @@ use std::path::Path;
 use anyhow::Context;
 use espalier_core::bundle::sha256_hex;
 use espalier_core::input::decode;
+use espalier_eval::report::html::escape;
 use espalier_io::disk::read;
 use espalier_io::disk::write::write_atomic;
 use espalier_io::exit::usage;
@@ -74,24 +74,16 @@ impl Sample {
     }
 }
 
-/// Returns text for HTML.
-fn escaped(text: &str) -> String {
-    let text = text.replace('&', "&amp;").replace('<', "&lt;");
-    text.replace('>', "&gt;").replace('"', "&quot;")
-}
-
 /// Returns the list of samples for the page.
 fn list(samples: &[Sample]) -> String {
     let mut out = String::from(LIST.0);
     for (number, sample) in (1..).zip(samples) {
-        // Writing to a String cannot fail.
-        let _ = write!(
-            out,
+        out.push_str(&format!(
             "<li><a class=\"sample\" href=\"?sample=own-{number}\" data-sample=\"own-{number}\">\
              <img src=\"samples/small/own-{number}.jpg\" alt=\"{}\" width=\"{SMALL}\" height=\"{SMALL}\" />\
              </a></li>",
-            escaped(&sample.words)
-        );
+            escape(&sample.words)
+        ));
     }
     out + LIST.1
 }
@@ -135,9 +127,6 @@ fn text(file: &Path) -> anyhow::Result<String> {
 }
 
 /// Replaces the samples of a copied page.
-///
-/// # Errors
-/// A file that cannot be read or written.
 pub(super) fn replace(site: &Path, samples: &[Sample]) -> anyhow::Result<()> {
     let index = site.join("index.html");
     let page = text(&index)?;
@@ -164,7 +153,6 @@ pub(super) fn replace(site: &Path, samples: &[Sample]) -> anyhow::Result<()> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -7,7 +7,6 @@ use image::{ImageFormat, Rgb, RgbImage};
 
 /// Returns a drawn image, 96 x 72: sky, ground, a disc and a striped block. Colour gradients, edges
 /// and an aspect ratio other than 1 exercise the whole path from decoding to the encoder.
-#[must_use]
 pub fn image() -> RgbImage {
     RgbImage::from_fn(96, 72, |x, y| {
         let (fx, fy) = (x as f32, y as f32);

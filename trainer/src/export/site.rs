@@ -83,13 +83,11 @@ impl Site {
     }
 
     /// Returns the same site with other sample photos than those of the page; none keep the page's.
-    #[must_use]
     pub fn with_samples(self, samples: Vec<Sample>) -> Self {
         Self { samples, ..self }
     }
 
     /// Returns its folder.
-    #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -255,60 +253,4 @@ fn size(folder: &Path) -> anyhow::Result<u64> {
         };
     }
     Ok(sum)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn page(root: &Path) -> PathBuf {
-        let page = root.join("dist");
-        for name in PAGE_FILES
-            .iter()
-            .chain(&["models/default/old.txt", ".stamp"])
-        {
-            let path = page.join(name);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, name).unwrap();
-        }
-        page
-    }
-
-    #[test]
-    fn the_error_for_a_folder_without_a_page_names_the_command_that_builds_one() {
-        let dir = tempfile::tempdir().unwrap();
-        let error = Site::plan(&dir.path().join("site"), Some(dir.path()), false).unwrap_err();
-        let message = error.to_string();
-        assert!(
-            message.contains("cargo xtask build-web --release"),
-            "{message}"
-        );
-        assert_eq!(crate::exit_code::code(&error), 2);
-    }
-
-    #[test]
-    fn a_folder_with_other_files_is_never_written_to() {
-        let dir = tempfile::tempdir().unwrap();
-        let page = page(dir.path());
-        let site = dir.path().join("site");
-        fs::create_dir(&site).unwrap();
-        assert!(
-            Site::plan(&site, Some(&page), false).is_ok(),
-            "an empty folder"
-        );
-        fs::write(site.join("thesis.tex"), "years of work").unwrap();
-        assert!(Site::plan(&site, Some(&page), true).is_err());
-    }
-
-    #[test]
-    fn the_model_of_the_page_and_hidden_files_are_not_copied() {
-        let dir = tempfile::tempdir().unwrap();
-        let (page, site) = (page(dir.path()), dir.path().join("site"));
-        copy(&page, &site, &|name| {
-            name == "models" || name.starts_with('.')
-        })
-        .unwrap();
-        assert!(is_page(&site));
-        assert!(!site.join("models").exists() && !site.join(".stamp").exists());
-    }
 }

@@ -52,7 +52,6 @@ pub struct Content<'a> {
 }
 
 /// Returns the path of the checkpoint after a step.
-#[must_use]
 pub fn path(folder: &Path, step: u64) -> PathBuf {
     folder.join(CHECKPOINTS).join(format!("{PREFIX}{step:08}"))
 }
@@ -68,33 +67,23 @@ pub fn save(
     state: &State,
     keep: usize,
 ) -> anyhow::Result<PathBuf> {
-    let Content {
-        model,
-        average,
-        card,
-        classifier,
-    } = content;
     let path = path(folder, state.step);
     let tmp = temporary(&path, "tmp")?;
     fs::create_dir_all(tmp.path()).with_context(|| format!("creating {}", tmp.path().display()))?;
-    write_atomic(
-        &tmp.path().join(MODEL),
-        &weights::write(model, card.metadata()?)?,
-    )?;
-    if let Some(average) = average {
-        write_atomic(
-            &tmp.path().join(AVERAGE),
-            &weights::write(average, card.metadata()?)?,
-        )?;
+    let write = |name: &str, bytes: &[u8]| write_atomic(&tmp.path().join(name), bytes);
+    let card = content.card;
+    write(MODEL, &weights::write(content.model, card.metadata()?)?)?;
+    if let Some(average) = content.average {
+        write(AVERAGE, &weights::write(average, card.metadata()?)?)?;
     }
-    if let Some(classifier) = classifier {
-        write_atomic(&tmp.path().join(CLASSIFIER), classifier)?;
+    if let Some(classifier) = content.classifier {
+        write(CLASSIFIER, classifier)?;
     }
     let optim = optimizer
         .into_bytes()
         .map_err(|e| anyhow::anyhow!("optimiser state: {e:?}"))?;
-    write_atomic(&tmp.path().join(OPTIM), &optim)?;
-    write_atomic(&tmp.path().join(STATE), &serde_json::to_vec_pretty(state)?)?;
+    write(OPTIM, &optim)?;
+    write(STATE, &serde_json::to_vec_pretty(state)?)?;
     if path.exists() {
         // A resumed run reaches the same step again and writes the same content.
         remove(&path)?;
@@ -204,8 +193,7 @@ mod tests {
         let config = DualConfig::new(vision, TextConfig::new(16, 4, 8, 1, 1), 8);
         let card = ModelCard::new(config.clone(), "clip");
         let model = config.init(&Device::flex());
-        let settings = ["dataset.kind=\"synthetic\"".to_owned()];
-        let run = TrainConfig::resolve(None, toml::Table::new(), &settings).unwrap();
+        let run = TrainConfig::of_pairs(&["dataset.kind=\"synthetic\""]).unwrap();
         let optimizer = optimizer(&run.optim).unwrap();
         let save = |step, average, classifier| {
             let content = Content {

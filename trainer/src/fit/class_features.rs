@@ -10,6 +10,7 @@
 
 use burn::tensor::{Device, Tensor, TensorData};
 use espalier_data::records::random::Random;
+use espalier_eval::tensors;
 
 /// Number of rows that are multiplied at a time.
 const BLOCK: usize = 4096;
@@ -91,9 +92,8 @@ impl Covariance {
                     .collect()
             };
             let deviations: Vec<f32> = pairs.flat_map(centred).collect();
-            let data = TensorData::new(deviations, [classes.len(), width]);
-            let deviations = Tensor::<2>::from_data(data, device);
-            let scatter = to_vec(deviations.clone().transpose().matmul(deviations))?;
+            let deviations = tensors::matrix(deviations, width, device);
+            let scatter = tensors::values(deviations.clone().transpose().matmul(deviations))?;
             for (sum, value) in covariance.iter_mut().zip(scatter) {
                 *sum += f64::from(value);
             }
@@ -126,16 +126,11 @@ impl Covariance {
     }
 }
 
-fn to_vec(tensor: Tensor<2>) -> anyhow::Result<Vec<f32>> {
-    let data = tensor.into_data().convert::<f32>().try_into_vec();
-    data.map_err(|e| anyhow::anyhow!("values cannot be read back from the device: {e:?}"))
-}
-
 /// Returns the lower triangle `L` with `L L^T = a` of a symmetric positive definite matrix
 /// (Cholesky), with zeros above the diagonal; `None` where the matrix is not positive definite.
 ///
 /// `a [n, n]` row major
-pub(super) fn cholesky(a: &[f64], n: usize) -> Option<Vec<f64>> {
+fn cholesky(a: &[f64], n: usize) -> Option<Vec<f64>> {
     let mut l = vec![0.0; n * n];
     for row in 0..n {
         for column in 0..=row {
@@ -183,10 +178,10 @@ impl ClassFeatures {
         })?;
         let square = |values: &[f64], scale: f64| {
             let values: Vec<f32> = values.iter().map(|v| (scale * v) as f32).collect();
-            Tensor::<2>::from_data(TensorData::new(values, [width, width]), device)
+            tensors::matrix(values, width, device)
         };
         let mean: Vec<f32> = covariance.mean.iter().map(|v| *v as f32).collect();
-        let mean = Tensor::<2>::from_data(TensorData::new(mean, [1, width]), device);
+        let mean = tensors::matrix(mean, width, device);
         let centred_rows = rows.clone() - rows.mean_dim(0);
         Ok(Self {
             means: mean + centred_rows.matmul(square(&covariance.values, settings.spread)),
@@ -204,10 +199,9 @@ impl ClassFeatures {
             .map(|class| i32::try_from(*class).unwrap_or(i32::MAX))
             .collect();
         let device = self.means.device();
-        let shape = [class_rows.len(), width];
-        let normal = normal(class_rows.len() * width, random);
-        let normal = Tensor::<2>::from_data(TensorData::new(normal, shape), &device);
-        let rows = Tensor::from_data(TensorData::new(class_rows, [shape[0]]), &device);
+        let count = class_rows.len();
+        let normal = tensors::matrix(normal(count * width, random), width, &device);
+        let rows = Tensor::from_data(TensorData::new(class_rows, [count]), &device);
         let drawn = self.means.clone().select(0, rows) + normal.matmul(self.noise.clone());
         if self.non_negative {
             drawn.clamp_min(0.0)
@@ -294,7 +288,7 @@ mod tests {
         };
         let classes = ClassFeatures::new(covariance, rows, settings, &device).unwrap();
         let drawn = classes.draw(20_000, &[1], &mut random());
-        let drawn = to_vec(drawn).unwrap();
+        let drawn = tensors::values(drawn).unwrap();
         let mean = |at: usize| drawn.chunks(2).map(|r| f64::from(r[at])).sum::<f64>() / 20_000.0;
         // w_1 - w = (-1, 2); twice S times that is (-2, 3).
         let (x, y) = (mean(0), mean(1));
@@ -304,8 +298,7 @@ mod tests {
             .map(|r| (f64::from(r[0]) - x) * (f64::from(r[1]) - y));
         let covariance = product.sum::<f64>() / 20_000.0;
         assert!((covariance - 0.125).abs() < 0.01, "{covariance}");
-        let again = to_vec(classes.draw(4, &[0, 1, 2], &mut random())).unwrap();
-        let same = to_vec(classes.draw(4, &[0, 1, 2], &mut random())).unwrap();
-        assert_eq!(again, same);
+        let sample = || tensors::values(classes.draw(4, &[0, 1, 2], &mut random())).unwrap();
+        assert_eq!(sample(), sample());
     }
 }

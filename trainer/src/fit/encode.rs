@@ -6,15 +6,14 @@ use std::sync::atomic::AtomicBool;
 
 use burn::module::Module;
 use burn::tensor::Device;
-use espalier_checkpoints::model_file::{self, ModelCard};
+use espalier_checkpoints::model_file::ModelCard;
 use espalier_core::input::Preprocess;
 use espalier_core::model::{DualConfig, DualEncoder};
-use espalier_data::Needs;
 use espalier_data::batches::feature_rows::FeatureRows;
 use espalier_data::features::{
     Encoder, PrecomputeSettings, PrecomputedFeatures, ViewSpec, precompute, precompute_outliers,
 };
-use espalier_data::{BatchSpec, Pixels};
+use espalier_data::{BatchSpec, Needs, Pixels};
 use espalier_eval::{PooledEncoder, encoder_identity};
 use espalier_io::disk::cache::cache_folder;
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -112,25 +111,6 @@ impl Run {
         chosen.unwrap_or_else(|| cache_folder("features"))
     }
 
-    /// Returns whether the run caches features; logs the reason if a locked encoder has to compute
-    /// them at every step.
-    fn caches_features(
-        &self,
-        log: &mut dyn FnMut(&str) -> anyhow::Result<()>,
-    ) -> anyhow::Result<bool> {
-        let t = &self.config.train;
-        if !t.lock_image {
-            return Ok(false);
-        }
-        if let Some(reason) = self.config.cache_obstacle() {
-            log(&format!(
-                "the locked image encoder computes features at every step: {reason}"
-            ))?;
-            return Ok(false);
-        }
-        Ok(t.keep_features)
-    }
-
     /// As [`features`](Self::features), on rank 0 before the others, which then find the features in
     /// the cache.
     pub(super) fn features_in_turn(
@@ -160,19 +140,25 @@ impl Run {
     ) -> anyhow::Result<Option<RunFeatures>> {
         let d = &self.config.dataset;
         let (spec, max_records) = (pass.spec, pass.max_records);
-        if !self.caches_features(log)? {
+        if self.config.train.lock_image
+            && let Some(reason) = self.config.cache_obstacle()
+        {
+            log(&format!(
+                "the locked image encoder computes features at every step: {reason}"
+            ))?;
+        }
+        if !self.config.caches_features() {
             return Ok(None);
         }
         let threads = self.micro_batching().threads;
         let encoder = LockedEncoder::new(model, &card.config, &self.device, threads)?;
-        let imported = card.origin.as_ref().map(|origin| origin.preprocess);
         let folder = self.feature_folder();
         let settings = |views: u32, max_records: Option<u64>| PrecomputeSettings {
             encoder: &encoder,
             views: ViewSpec {
                 evaluation: Preprocess {
                     size: spec.image_size,
-                    ..imported.unwrap_or_else(|| model_file::preprocess(&card.config))
+                    ..card.preprocess()
                 },
                 views,
                 augmented: spec.clone(),

@@ -10,7 +10,7 @@ use espalier_data::batches::anchors::Anchors;
 use espalier_data::batches::distill::DistillBatch;
 use espalier_data::batches::text_batch::NounBatch;
 use espalier_data::{Batch, BatchContent, Chains, ImageBatch, Pixels, Scenes};
-use espalier_eval::tensors::{feature_tensor, image_tensor};
+use espalier_eval::tensors::{feature_tensor, image_tensor, matrix};
 
 use super::rows::Rows;
 
@@ -25,7 +25,6 @@ pub enum ImageTensor {
 
 impl ImageTensor {
     /// Returns the number of images of the batch.
-    #[must_use]
     pub fn rows(&self) -> usize {
         match self {
             Self::Pixels(images) => images.total,
@@ -111,10 +110,7 @@ pub struct DistillInputs {
 }
 
 fn distill_inputs(batch: &DistillBatch, device: &Device) -> DistillInputs {
-    let targets = |values: &[f32]| {
-        let shape = [values.len() / batch.labels.max(1), batch.labels];
-        Tensor::from_data(TensorData::new(values.to_vec(), shape), device)
-    };
+    let targets = |values: &[f32]| matrix(values.to_vec(), batch.labels, device);
     DistillInputs {
         labels: batch.labels,
         targets: targets(&batch.targets),
@@ -123,6 +119,12 @@ fn distill_inputs(batch: &DistillBatch, device: &Device) -> DistillInputs {
             .as_ref()
             .map(|(features, values)| (feature_tensor(features, device), targets(values))),
     }
+}
+
+/// Returns numbers of rows on the device, `[n]`.
+fn row_numbers(rows: Vec<i32>, device: &Device) -> Tensor<1, Int> {
+    let count = rows.len();
+    Tensor::from_data(TensorData::new(rows, [count]), device)
 }
 
 /// Nouns and the nodes that they belong to, on the device.
@@ -159,25 +161,20 @@ fn targets_over_all_anchors(batch: &NounBatch, nodes: usize) -> Vec<f32> {
 }
 
 fn noun_inputs(batch: &NounBatch, anchors: Option<&Anchors>, device: &Device) -> NounInputs {
-    let (rows, columns) = (batch.nouns.rows, batch.nodes.rows);
-    let targets = match anchors.map(Anchors::rows) {
-        Some(all) => TensorData::new(targets_over_all_anchors(batch, all), [rows + columns, all]),
-        None => TensorData::new(batch.targets.clone(), [rows, columns]),
+    let (targets, width) = match anchors.map(Anchors::rows) {
+        Some(all) => (targets_over_all_anchors(batch, all), all),
+        None => (batch.targets.clone(), batch.nodes.rows),
     };
     let column = |side: fn(&(usize, usize)) -> usize| {
-        let rows: Vec<i32> = batch.below.iter().map(|pair| side(pair) as i32).collect();
-        let count = rows.len();
-        Tensor::from_data(TensorData::new(rows, [count]), device)
+        let rows = batch.below.iter().map(|pair| side(pair) as i32);
+        row_numbers(rows.collect(), device)
     };
     NounInputs {
         nouns: Tokens::new(&batch.nouns, device),
         nodes: Tokens::new(&batch.nodes, device),
-        targets: Tensor::from_data(targets, device),
+        targets: matrix(targets, width, device),
         below: [column(|pair| pair.0), column(|pair| pair.1)],
-        generality: Tensor::from_data(
-            TensorData::new(batch.generality.clone(), [rows + columns, 1]),
-            device,
-        ),
+        generality: matrix(batch.generality.clone(), 1, device),
     }
 }
 
@@ -202,12 +199,11 @@ fn chain_inputs(
     device: &Device,
 ) -> ChainInputs {
     let (texts, rows) = chains.texts.followed_by(root).distinct();
-    let rows: Vec<i32> = rows.into_iter().map(|row| row as i32).collect();
-    let shape = [rows.len()];
+    let rows = rows.into_iter().map(|row| row as i32);
     ChainInputs {
         tiers: chains.tiers,
         texts: Tokens::new(&texts, device),
-        rows: Tensor::from_data(TensorData::new(rows, shape), device),
+        rows: row_numbers(rows.collect(), device),
         has_images,
     }
 }
@@ -244,7 +240,6 @@ fn scene_inputs(scenes: &Scenes, batch: usize, device: &Device) -> SceneInputs {
 
 impl StepInputs {
     /// Moves a batch to the device; `root` is the text of the root of chains.
-    #[must_use]
     pub fn new(batch: &Batch, view: ImageView, root: &TokenBatch, device: &Device) -> Self {
         let tensor = |pixels: &Pixels| {
             let tensor = image_tensor(pixels, device);
@@ -284,20 +279,16 @@ impl StepInputs {
             },
             labels: batch.labels.as_ref().map(|labels| {
                 let texts = Tokens::new(&labels.texts, device);
-                let shape = [count, texts.rows()];
-                let targets = TensorData::new(labels.targets.clone(), shape);
-                let nodes: Vec<i32> = labels.nodes.iter().map(|ix| ix.index() as i32).collect();
-                let nodes = TensorData::new(nodes, [texts.rows()]);
+                let nodes = labels.nodes.iter().map(|ix| ix.index() as i32);
                 LabelInputs {
-                    texts,
-                    nodes: Tensor::from_data(nodes, device),
-                    targets: Tensor::from_data(targets, device),
+                    nodes: row_numbers(nodes.collect(), device),
+                    targets: matrix(labels.targets.clone(), texts.rows(), device),
                     outliers: labels.outliers.as_ref().map(|outliers| {
-                        let target = TensorData::new(outliers.target.clone(), [1, shape[1]]);
-                        let target = Tensor::from_data(target, device);
+                        let target = matrix(outliers.target.clone(), texts.rows(), device);
                         let count = outliers.images.count();
                         (images(&outliers.images, 0, count), target)
                     }),
+                    texts,
                     distill: labels.distill.as_ref().map(|d| distill_inputs(d, device)),
                 }
             }),
@@ -306,14 +297,9 @@ impl StepInputs {
                 .nouns
                 .as_ref()
                 .map(|nouns| noun_inputs(nouns, batch.anchors.as_deref(), device)),
-            anchors: batch.anchors.as_ref().map(|anchors| {
-                let shape = [anchors.rows(), anchors.width];
-                Tensor::from_data(TensorData::new(anchors.values.clone(), shape), device)
-            }),
-            keep: view.patches.map(|k| {
-                let len = k.len();
-                Tensor::from_data(TensorData::new(k, [len]), device)
-            }),
+            anchors: (batch.anchors.as_ref())
+                .map(|anchors| matrix(anchors.values.clone(), anchors.width, device)),
+            keep: view.patches.map(|patches| row_numbers(patches, device)),
         }
     }
 }

@@ -6,6 +6,7 @@
 
 use burn::tensor::Tensor;
 use espalier_data::records::random::Random;
+use espalier_eval::tensors::values;
 
 /// Size of a group: a class and those nearest to it.
 const GROUP: usize = 8;
@@ -26,14 +27,7 @@ impl Neighbours {
             .clamp_min(1e-12);
         let rows = rows / norms;
         let [count, _] = rows.dims();
-        let cosines = rows
-            .clone()
-            .matmul(rows.transpose())
-            .into_data()
-            .convert::<f32>();
-        let cosines: Vec<f32> = cosines
-            .try_into_vec()
-            .map_err(|e| anyhow::anyhow!("values cannot be read back from the device: {e:?}"))?;
+        let cosines = values(rows.clone().matmul(rows.transpose()))?;
         let group = |class: &usize| {
             let row = &cosines[class * count..][..count];
             let mut nearest = classes.to_vec();

@@ -196,25 +196,19 @@ impl Run {
         tokenizer: &Tokenizer,
     ) -> anyhow::Result<FrozenTexts> {
         let trainable = self.trainable();
-        let device = (&self.device, self.micro_batching().threads);
+        let on = (&self.device, self.micro_batching().threads);
         let is_locked = trainable.text && !trainable.text_layers;
         let layers = match is_locked {
             true => {
                 let store = self.text_store(model)?;
-                let (on, threads) = device;
-                Some(TextFeatures::before_projection(
-                    &model.text,
-                    on,
-                    threads,
-                    store,
-                ))
+                Some(TextFeatures::before_projection(&model.text, on, store))
             }
             false => None,
         };
         let student = (tokenizer, self.architecture().d_embed);
         let teacher = self.config.model.text_teacher.as_ref();
         let teacher = teacher
-            .map(|path| TextTeacher::read(path, student, self.config.loss.text_teacher, device))
+            .map(|path| TextTeacher::read(path, student, self.config.loss.text_teacher, on))
             .transpose()?;
         Ok(FrozenTexts { layers, teacher })
     }
@@ -298,9 +292,8 @@ mod tests {
 
     /// Returns a run on synthetic data with these settings.
     fn run(settings: &[&str]) -> Run {
-        let settings = settings.iter().chain(&["dataset.kind=\"synthetic\""]);
-        let settings: Vec<String> = settings.map(|pair| (*pair).to_owned()).collect();
-        let config = TrainConfig::resolve(None, toml::Table::new(), &settings).unwrap();
+        let settings = [settings, &["dataset.kind=\"synthetic\""]].concat();
+        let config = TrainConfig::of_pairs(&settings).unwrap();
         Run {
             source: Source::open(&config).unwrap(),
             config,

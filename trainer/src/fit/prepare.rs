@@ -85,9 +85,6 @@ impl TrainingData {
 
 impl Run {
     /// Reads or initialises the model.
-    ///
-    /// # Errors
-    /// An architecture that is not valid, or weights that cannot be read or do not fit.
     pub(super) fn initialise(&self) -> anyhow::Result<Initialised> {
         let architecture = self.architecture();
         architecture.validate()?;
@@ -107,9 +104,6 @@ impl Run {
 
     /// Computes the features that the run caches, of at most `max_records` records, and prepares texts and data.
     /// `log` receives lines about it; `stop` ends it early.
-    ///
-    /// # Errors
-    /// Bad configuration or data, or a failing device or disk.
     pub(super) fn prepare(
         &self,
         initialised: Initialised,

@@ -1,6 +1,5 @@
 //! Progress output of a run: a bar on a terminal, plain lines in a pipe, JSON lines on disk.
 
-use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, IsTerminal, Write, stderr};
 use std::path::{Path, PathBuf};
@@ -11,7 +10,7 @@ use espalier_io::disk::run_folder::METRICS;
 use espalier_io::disk::write::write_atomic;
 use espalier_io::output::try_note;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::pace::Pace;
 use super::tensorboard::EventFile;
@@ -58,12 +57,11 @@ pub struct Length {
 
 /// Writes `metrics.jsonl`, `tensorboard/`, `out.log` and the progress of a run; nothing on ranks
 /// other than 0.
-pub struct Reporter(Option<Writer>);
-
-struct Writer {
+pub struct Reporter {
     metrics: Option<File>,
     events: Option<EventFile>,
-    log_file: File,
+    /// `None` on ranks other than 0.
+    log_file: Option<File>,
     bar: ProgressBar,
     plain: bool,
     is_brief: bool,
@@ -71,11 +69,7 @@ struct Writer {
     /// End of the last step, or of the pause after it.
     resumed: Instant,
     pace: Pace,
-    steps_before: u64,
-    images_per_step: u64,
-    total: u64,
-    /// Steps between pauses.
-    pause_interval: u64,
+    length: Length,
     last_line: Option<Instant>,
     /// Set when the reader of standard error has closed it.
     closed: bool,
@@ -102,17 +96,27 @@ fn truncate_after(path: &Path, step: u64) -> anyhow::Result<()> {
 
 impl Reporter {
     /// Creates a reporter that writes nothing.
-    #[must_use]
-    pub fn silent() -> Self {
-        Self(None)
+    pub fn silent(length: Length) -> Self {
+        Self {
+            metrics: None,
+            events: None,
+            log_file: None,
+            bar: ProgressBar::hidden(),
+            plain: true,
+            is_brief: false,
+            started: Instant::now(),
+            resumed: Instant::now(),
+            pace: Pace::default(),
+            length,
+            last_line: None,
+            closed: false,
+        }
     }
 
     /// Restarts the clock that measures the speed of the steps.
     pub fn restart_clock(&mut self) {
-        if let Some(writer) = &mut self.0 {
-            writer.started = Instant::now();
-            writer.resumed = writer.started;
-        }
+        self.started = Instant::now();
+        self.resumed = self.started;
     }
 
     /// Starts reporting in `folder`. A brief report prints the progress; messages and values are only in the log.
@@ -125,14 +129,8 @@ impl Reporter {
         length: Length,
         is_brief: bool,
     ) -> anyhow::Result<Self> {
-        let Length {
-            steps_before,
-            total,
-            images_per_step,
-            pause_interval,
-        } = length;
         let metrics = folder.join(METRICS);
-        truncate_after(&metrics, steps_before)?;
+        truncate_after(&metrics, length.steps_before)?;
         let append = |path: PathBuf| {
             let file = OpenOptions::new().create(true).append(true).open(&path);
             file.with_context(|| format!("opening {}", path.display()))
@@ -145,10 +143,10 @@ impl Reporter {
         };
         let style = ProgressStyle::with_template("{bar:24} {pos}/{len}  {msg}")
             .context("progress template")?;
-        let bar = ProgressBar::with_draw_target(Some(total), target)
+        let bar = ProgressBar::with_draw_target(Some(length.total), target)
             .with_style(style)
-            .with_position(steps_before);
-        Ok(Self(Some(Writer {
+            .with_position(length.steps_before);
+        Ok(Self {
             metrics: match to.contains(&ReportTo::Jsonl) {
                 true => Some(append(metrics)?),
                 false => None,
@@ -156,76 +154,41 @@ impl Reporter {
             events: match to.contains(&ReportTo::Tensorboard) {
                 true => Some(EventFile::create(
                     &folder.join("tensorboard"),
-                    steps_before,
+                    length.steps_before,
                 )?),
                 false => None,
             },
-            log_file: append(folder.join(LOG))?,
+            log_file: Some(append(folder.join(LOG))?),
             bar,
             plain,
             is_brief,
-            started: Instant::now(),
-            resumed: Instant::now(),
-            pace: Pace::default(),
-            steps_before,
-            images_per_step,
-            total,
-            pause_interval,
-            last_line: None,
-            closed: false,
-        })))
+            ..Self::silent(length)
+        })
     }
 
     /// Returns whether the reader of standard error has closed it, as `head` does after some lines.
-    #[must_use]
     pub fn is_closed(&self) -> bool {
-        self.0.as_ref().is_some_and(|writer| writer.closed)
-    }
-
-    /// Prints a message on the terminal and writes it to the log.
-    ///
-    /// # Errors
-    /// When the log cannot be written.
-    pub fn log(&mut self, message: &str) -> anyhow::Result<()> {
-        self.0.as_mut().map_or(Ok(()), |writer| writer.log(message))
-    }
-
-    /// Reports a step; with `write`, also adds it to `metrics.jsonl` and to the event file.
-    ///
-    /// # Errors
-    /// When a file cannot be written.
-    pub fn step(&mut self, line: &Line, write: bool) -> anyhow::Result<()> {
-        self.0
-            .as_mut()
-            .map_or(Ok(()), |writer| writer.step(line, write))
+        self.closed
     }
 
     /// Ends a step: what follows up to [`end_pause`](Self::end_pause), if that is called, is no part of
     /// the next one.
     pub fn end_step(&mut self) {
-        if let Some(writer) = &mut self.0 {
-            writer.pace.step(writer.resumed.elapsed().as_secs_f64());
-            writer.resumed = Instant::now();
-        }
+        self.pace.step(self.resumed.elapsed().as_secs_f64());
+        self.resumed = Instant::now();
     }
 
     /// Ends a pause for validation and a checkpoint, which began with the last step.
     pub fn end_pause(&mut self) {
-        if let Some(writer) = &mut self.0 {
-            writer.pace.pause(writer.resumed.elapsed().as_secs_f64());
-            writer.resumed = Instant::now();
-        }
+        self.pace.pause(self.resumed.elapsed().as_secs_f64());
+        self.resumed = Instant::now();
     }
 
     /// Removes the progress bar from the terminal.
     pub fn finish(&self) {
-        if let Some(writer) = &self.0 {
-            writer.bar.finish_and_clear();
-        }
+        self.bar.finish_and_clear();
     }
-}
 
-impl Writer {
     /// Prints a message on standard error. A full disk there loses the message, which is also in the
     /// log.
     fn print(&mut self, message: &str) {
@@ -233,36 +196,57 @@ impl Writer {
         self.closed |= printed.is_err_and(|e| e.kind() == ErrorKind::BrokenPipe);
     }
 
-    fn log(&mut self, message: &str) -> anyhow::Result<()> {
-        if !self.is_brief {
+    /// Prints a message on the terminal and writes it to the log.
+    ///
+    /// # Errors
+    /// When the log cannot be written.
+    pub fn log(&mut self, message: &str) -> anyhow::Result<()> {
+        if self.log_file.is_some() && !self.is_brief {
             self.print(message);
         }
-        writeln!(self.log_file, "{message}").context("writing out.log")
+        self.write_log(message)
     }
 
-    fn step(&mut self, line: &Line, write: bool) -> anyhow::Result<()> {
+    fn write_log(&mut self, text: &str) -> anyhow::Result<()> {
+        let file = self.log_file.as_mut();
+        file.map_or(Ok(()), |file| writeln!(file, "{text}"))
+            .context("writing out.log")
+    }
+
+    /// Reports a step; with `write`, also adds it to `metrics.jsonl` and to the event file.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    pub fn step(&mut self, line: &Line, write: bool) -> anyhow::Result<()> {
+        if self.log_file.is_none() {
+            return Ok(());
+        }
+        let Length {
+            steps_before,
+            total,
+            images_per_step,
+            pause_interval,
+        } = self.length;
         let seconds = self.started.elapsed().as_secs_f64();
-        let done = (line.step - self.steps_before).max(1) as f64;
-        let rate = done * self.images_per_step as f64 / seconds;
-        let steps = self.total - line.step;
-        let left = self.pace.left(steps, steps.div_ceil(self.pause_interval));
+        let done = (line.step - steps_before).max(1) as f64;
+        let rate = done * images_per_step as f64 / seconds;
+        let steps = total - line.step;
+        let left = self.pace.left(steps, steps.div_ceil(pause_interval));
         if write {
-            let mut object = Map::from_iter([
-                ("step".to_owned(), json!(line.step)),
-                ("epoch".to_owned(), json!(line.epoch)),
-                ("index".to_owned(), json!(line.index)),
-                ("samples".to_owned(), json!(line.samples)),
-                ("skipped".to_owned(), json!(line.skipped)),
-                ("lr".to_owned(), json!(line.lr)),
-            ]);
-            object.extend(line.values.iter().map(|(name, v)| (name.clone(), json!(v))));
-            object.insert("images_per_s".into(), json!(rate));
-            object.insert("elapsed_s".into(), json!(seconds));
+            let mut object = json!({
+                "step": line.step, "epoch": line.epoch, "index": line.index, "samples": line.samples,
+                "skipped": line.skipped, "lr": line.lr,
+            });
+            for (name, value) in &line.values {
+                object[name] = json!(value);
+            }
+            object["images_per_s"] = json!(rate);
+            object["elapsed_s"] = json!(seconds);
             if let Some(bytes) = memory::peak() {
-                object.insert("peak_memory_mib".into(), json!(bytes as f64 / memory::MIB));
+                object["peak_memory_mib"] = json!(bytes as f64 / memory::MIB);
             }
             if let Some(metrics) = &mut self.metrics {
-                writeln!(metrics, "{}", Value::Object(object)).context("writing metrics.jsonl")?;
+                writeln!(metrics, "{object}").context("writing metrics.jsonl")?;
             }
             let rates = [("lr", line.lr), ("images_per_s", rate)];
             let values = line.values.iter().map(|(name, v)| (name.as_str(), *v));
@@ -270,11 +254,8 @@ impl Writer {
                 events.scalars(line.step, values.chain(rates))?;
             }
         }
-        let mut values = String::new();
-        for (name, value) in &line.values {
-            // Writing to a String cannot fail.
-            let _ = write!(values, "{name} {value:.3}  ");
-        }
+        let values = line.values.iter();
+        let values: String = values.map(|(name, v)| format!("{name} {v:.3}  ")).collect();
         let text = format!(
             "{values}lr {:.2e}  {rate:.1} images/s  {} left",
             line.lr,
@@ -288,28 +269,23 @@ impl Writer {
             text.clone()
         });
         let line_due = self.last_line.is_none_or(|t| t.elapsed() >= LINE_INTERVAL);
-        if line_due || line.step == self.total {
+        if line_due || line.step == total {
             self.last_line = Some(Instant::now());
-            let text = format!(
-                "step {}/{}  epoch {}  {text}",
-                line.step, self.total, line.epoch
-            );
+            let text = format!("step {}/{total}  epoch {}  {text}", line.step, line.epoch);
             match (self.plain, self.is_brief) {
                 (false, _) => {}
                 (true, false) => self.print(&text),
-                (true, true) => self.print(&format!(
-                    "learning: step {} of {}, {brief}",
-                    line.step, self.total
-                )),
+                (true, true) => {
+                    self.print(&format!("learning: step {} of {total}, {brief}", line.step));
+                }
             }
-            writeln!(self.log_file, "{text}").context("writing out.log")?;
+            self.write_log(&text)?;
         }
         Ok(())
     }
 }
 
 /// Formats seconds as `1:02:03` or `2:03`.
-#[must_use]
 pub fn clock(seconds: f64) -> String {
     let s = seconds.max(0.0).round() as u64;
     let (h, m, s) = (s / 3600, s / 60 % 60, s % 60);

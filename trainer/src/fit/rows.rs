@@ -15,7 +15,6 @@ pub struct Rows<const D: usize> {
 
 impl<const D: usize> Rows<D> {
     /// Creates the rows of a whole batch.
-    #[must_use]
     pub fn whole(held: Tensor<D>) -> Self {
         let total = held.dims()[0];
         Self {
@@ -26,13 +25,11 @@ impl<const D: usize> Rows<D> {
     }
 
     /// Returns rows by their number in the batch; this process must hold them.
-    #[must_use]
     pub fn narrow(&self, from: usize, count: usize) -> Tensor<D> {
         self.held.clone().narrow(0, from - self.first, count)
     }
 
     /// Applies a function that keeps the rows.
-    #[must_use]
     pub fn map(self, function: impl FnOnce(Tensor<D>) -> Tensor<D>) -> Self {
         Self {
             held: function(self.held),

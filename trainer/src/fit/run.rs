@@ -9,9 +9,8 @@ use std::time::Instant;
 use anyhow::Context;
 use burn::optim::ModuleOptimizer;
 use espalier_core::model::DualEncoder;
-use espalier_data::Needs;
 use espalier_data::records::order::records_of_epoch;
-use espalier_data::{BatchStream, Dataset, Positions};
+use espalier_data::{BatchStream, Dataset, Needs, Positions};
 use espalier_io::disk::run_folder::{CHECKPOINTS, LAST, METRICS, MODEL};
 use espalier_io::exit::usage;
 
@@ -38,23 +37,17 @@ impl Run {
         let data = self.source.data.as_ref();
         let (state, optimizer) = self.initial_state(data)?;
         let (spec, total) = (&initialised.spec, initialised.total);
-        let ranks = &*self.ranks;
-        let mut report = if ranks.is_root() {
-            let images_per_sample = if spec.needs == Needs::Boxes { 2 } else { 1 };
-            let length = Length {
-                steps_before: state.step,
-                total,
-                images_per_step: spec.batch_size as u64 * images_per_sample,
-                pause_interval: self.save_interval(total),
-            };
-            Reporter::start(
-                &self.folder,
-                &self.config.train.report_to,
-                length,
-                self.is_brief,
-            )?
-        } else {
-            Reporter::silent()
+        let images_per_sample = if spec.needs == Needs::Boxes { 2 } else { 1 };
+        let length = Length {
+            steps_before: state.step,
+            total,
+            images_per_step: spec.batch_size as u64 * images_per_sample,
+            pause_interval: self.save_interval(total),
+        };
+        let report_to = &self.config.train.report_to;
+        let mut report = match self.ranks.is_root() {
+            true => Reporter::start(&self.folder, report_to, length, self.is_brief)?,
+            false => Reporter::silent(length),
         };
         self.log_summary(&mut report, &state, data, total)?;
         let mut log = |line: &str| report.log(line);
@@ -66,20 +59,17 @@ impl Run {
             training,
         } = self.prepare(initialised, optimizer, None, stop, &mut log)?;
         report.restart_clock();
+        let validation = training.validation.map(|(data, spec)| {
+            let tokenizer = Arc::clone(&tokenizer);
+            Validation::new(data, tokenizer, spec, self.config.train.val_batches)
+        });
+        let position = state.position.clone();
         let steps = TrainLoop {
             run: self,
             average: self.average(&learner.model)?,
             learner,
-            validation: training.validation.map(|(data, spec)| {
-                let tokenizer = Arc::clone(&tokenizer);
-                Validation::new(data, tokenizer, spec, self.config.train.val_batches)
-            }),
-            stream: BatchStream::start(
-                training.data,
-                tokenizer,
-                training.spec,
-                state.position.clone(),
-            )?,
+            validation,
+            stream: BatchStream::start(training.data, tokenizer, training.spec, position)?,
             texts,
             saved: self.resume.clone(),
             skipped: 0,
@@ -204,13 +194,8 @@ impl Run {
             training,
             ..
         } = self.prepare(initialised, optimizer, max_records, &stop, &mut |_| Ok(()))?;
-        let lanes = training.spec.lanes;
-        let mut stream = BatchStream::start(
-            training.data,
-            tokenizer,
-            training.spec,
-            Positions::start(lanes),
-        )?;
+        let start = Positions::start(training.spec.lanes);
+        let mut stream = BatchStream::start(training.data, tokenizer, training.spec, start)?;
         let (mut report, mut seconds) = (StepReport { values: Vec::new() }, 0.0);
         for step in 0..2 {
             let mut batch = next_batch(&mut stream, &*self.ranks)?;
@@ -222,6 +207,14 @@ impl Run {
         }
         Ok((report, seconds, records, total))
     }
+}
+
+/// Returns an unused name for a run: `STEM-1`, `-2`, …
+pub fn free_name(logs: &Path, stem: String) -> String {
+    (1..)
+        .map(|n| format!("{stem}-{n}"))
+        .find(|name| !logs.join(name).exists())
+        .unwrap_or(stem)
 }
 
 /// Returns the folder of a run, after creating it and its subfolders.
@@ -248,7 +241,7 @@ pub fn folder(logs: &Path, name: &str, resume: bool) -> anyhow::Result<PathBuf> 
 }
 
 /// Prepares the folder of a run that ended before its first checkpoint to begin again: removes what the
-/// run wrote.
+/// run wrote; other files stay.
 ///
 /// # Errors
 /// Bad usage when the run has weights, which would be lost.
@@ -260,24 +253,6 @@ pub fn begin_again(folder: &Path) -> anyhow::Result<()> {
             weights.display()
         )));
     }
-    remove_abandoned(folder)
-}
-
-/// Returns weights in the folder of a run without complete checkpoints. A user may have removed the rest.
-fn weights_without_state(folder: &Path) -> Option<PathBuf> {
-    let entries = fs::read_dir(folder.join(CHECKPOINTS)).ok()?;
-    let is_temporary = |path: &Path| {
-        let name = path.file_name().unwrap_or_default();
-        name.to_string_lossy().starts_with('.')
-    };
-    let kept = entries.flatten().map(|entry| entry.path());
-    kept.filter(|path| !is_temporary(path))
-        .map(|path| path.join(MODEL))
-        .find(|weights| weights.is_file())
-}
-
-/// Removes what a run wrote that ended before its first checkpoint; other files stay.
-fn remove_abandoned(folder: &Path) -> anyhow::Result<()> {
     let fail = |path: &Path| format!("removing {} of a run without a checkpoint", path.display());
     for name in ["config.toml", METRICS, LOG, LAST] {
         let path = folder.join(name);
@@ -294,8 +269,20 @@ fn remove_abandoned(folder: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Returns weights in the folder of a run without complete checkpoints. A user may have removed the rest.
+fn weights_without_state(folder: &Path) -> Option<PathBuf> {
+    let entries = fs::read_dir(folder.join(CHECKPOINTS)).ok()?;
+    let is_temporary = |path: &Path| {
+        let name = path.file_name().unwrap_or_default();
+        name.to_string_lossy().starts_with('.')
+    };
+    let kept = entries.flatten().map(|entry| entry.path());
+    kept.filter(|path| !is_temporary(path))
+        .map(|path| path.join(MODEL))
+        .find(|weights| weights.is_file())
+}
+
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -66,12 +66,8 @@ fn exchange(
     for (rank, bytes) in messages.iter().enumerate() {
         let message: Message = serde_json::from_slice(bytes)
             .with_context(|| format!("the message of rank {rank} about its data"))?;
-        sums.extend(
-            message
-                .sums
-                .into_iter()
-                .map(|(lane, sum)| (lane, rank, sum)),
-        );
+        let of_rank = message.sums.into_iter();
+        sums.extend(of_rank.map(|(lane, sum)| (lane, rank, sum)));
         for (lane, outline) in message.outlines {
             if !lanes.iter().any(|(known, _)| *known == lane) {
                 lanes.push((lane, outline.into_batch(spec.image_size)));

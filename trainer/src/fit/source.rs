@@ -7,13 +7,12 @@ use clap::ValueEnum;
 use espalier_checkpoints::model_file::ModelCard;
 use espalier_core::statements::Vocabulary;
 use espalier_core::taxonomy::Taxonomy;
-use espalier_data::Needs;
 use espalier_data::formats::levels::{self, Purpose};
 use espalier_data::formats::registry::{self, Need};
 use espalier_data::formats::{captions, open, synthetic};
 use espalier_data::records::caption_chains::CaptionChains;
 use espalier_data::records::lineage::Lineages;
-use espalier_data::{Dataset, Grit, Hierarcaps, Labels, Mixture, Splits, Synthetic};
+use espalier_data::{Dataset, Grit, Hierarcaps, Labels, Mixture, Needs, Splits, Synthetic};
 use espalier_io::disk::read;
 use espalier_io::exit::usage;
 use toml::Table;
@@ -33,7 +32,6 @@ pub struct Source {
 }
 
 /// Returns the configuration of the run that produced a model, if its card records it.
-#[must_use]
 pub fn run_config(card: &ModelCard) -> Option<TrainConfig> {
     let table: Table = card.run.parse().ok()?;
     TrainConfig::resolve(None, table, &[]).ok()

@@ -71,13 +71,11 @@ pub struct StepReport {
 
 impl StepReport {
     /// Returns a value by its name.
-    #[must_use]
     pub fn get(&self, name: &str) -> Option<f64> {
         self.values.iter().find(|(n, _)| n == name).map(|(_, v)| *v)
     }
 
     /// Returns the names of the values that are not finite.
-    #[must_use]
     pub fn not_finite(&self) -> Vec<&str> {
         self.values
             .iter()
@@ -105,6 +103,13 @@ impl Learner {
         Some(all)
     }
 
+    /// Returns the encoders of one step.
+    fn encoders(&self, batching: MicroBatching) -> StepEncoders<'_> {
+        let text_layers = self.texts.layers.as_ref();
+        let ranks = &*self.ranks;
+        StepEncoders::new(&self.model, self.trainable, batching, text_layers, ranks)
+    }
+
     /// Trains on one batch at learning rate `lr`.
     ///
     /// When a value is not finite, the model stays unchanged, so that the last good weights can be
@@ -120,8 +125,7 @@ impl Learner {
             1.0
         };
         let ranks = Rc::clone(&self.ranks);
-        let encoders = StepEncoders::new(&self.model, self.trainable, self.micro_batching, &*ranks)
-            .with_text_layers(self.texts.layers.as_ref());
+        let encoders = self.encoders(self.micro_batching);
         let view = ImageView {
             patches: self.patches_at(step),
             halved: step < self.half_steps,
@@ -155,16 +159,13 @@ impl Learner {
             passes: self.micro_batching.passes.max(2),
             ..self.micro_batching
         };
-        let ranks = &*self.ranks;
-        let encoders = StepEncoders::new(&self.model, self.trainable, micro_batching, ranks)
-            .with_text_layers(self.texts.layers.as_ref());
+        let encoders = self.encoders(micro_batching);
         let (_, mut values) = self.loss(batch, ImageView::default(), &encoders, 1.0)?;
-        values_of_root(ranks, &mut values);
+        values_of_root(&*self.ranks, &mut values);
         Ok(StepReport { values })
     }
 
     /// Returns the ranks whose weights are not those of most ranks.
-    #[must_use]
     pub fn different_ranks(&self) -> Vec<usize> {
         let own = check_sum(&self.model).to_le_bytes();
         let all = self.ranks.all_gather_bytes(&own).into_iter();

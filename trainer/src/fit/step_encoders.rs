@@ -53,12 +53,13 @@ pub struct StepEncoders<'a> {
 }
 
 impl<'a> StepEncoders<'a> {
-    /// Creates the encoders of a model in training.
-    #[must_use]
+    /// Creates the encoders of a model in training. `text_layers` give the features of texts before the
+    /// projection, where the layers before it are not trained.
     pub fn new(
         model: &'a DualEncoder,
         trainable: Trainable,
         batching: MicroBatching,
+        text_layers: Option<&'a TextFeatures>,
         ranks: &'a dyn Collective,
     ) -> Self {
         let new_fork = || {
@@ -76,17 +77,8 @@ impl<'a> StepEncoders<'a> {
             ranks,
             forks: (0..batching.threads).map(|_| new_fork()).collect(),
             locked: OnceCell::new(),
-            text_layers: None,
-            calls: RefCell::new(Vec::new()),
-        }
-    }
-
-    /// Takes the features of texts before the projection from layers that are not trained.
-    #[must_use]
-    pub fn with_text_layers(self, text_layers: Option<&'a TextFeatures>) -> Self {
-        Self {
             text_layers,
-            ..self
+            calls: RefCell::new(Vec::new()),
         }
     }
 
@@ -170,11 +162,7 @@ impl<'a> StepEncoders<'a> {
         let [width, _] = self.model.image.visual_proj.weight.dims();
         let (first, _) = share(images.total, self.ranks.rank(), self.ranks.world());
         Rows {
-            held: rows_of(
-                features.into_iter().flatten().collect(),
-                width,
-                &images.held,
-            ),
+            held: rows_of(features.into_iter().flatten(), width, &images.held),
             first,
             total: images.total,
         }
@@ -223,11 +211,8 @@ impl<'a> StepEncoders<'a> {
             Some(encoder.forward(&rows))
         });
         let [_, width] = encoder.textual_proj.weight.dims();
-        let own = rows_of(
-            features.into_iter().flatten().collect(),
-            width,
-            &self.model.image.visual_proj.weight.val().inner(),
-        );
+        let weight = self.model.image.visual_proj.weight.val().inner();
+        let own = rows_of(features.into_iter().flatten(), width, &weight);
         all_rows(self.ranks, own, &[tokens.rows()])
     }
 
@@ -283,7 +268,6 @@ impl<'a> StepEncoders<'a> {
 
     /// Returns the gradient of all parameters, from the gradient of the loss's graph; the same on
     /// all ranks.
-    #[must_use]
     pub fn gradient(self, loss_gradients: Gradients) -> GradientsParams {
         let with_grad = |call: Call| call.leaf.grad(&loss_gradients).map(|grad| (call, grad));
         let calls: Vec<_> = self
@@ -368,7 +352,12 @@ impl Call {
 
 /// Concatenates features; without any, returns no rows of this width on the device of another
 /// tensor.
-fn rows_of<const D: usize>(features: Vec<Tensor<2>>, width: usize, other: &Tensor<D>) -> Tensor<2> {
+fn rows_of<const D: usize>(
+    features: impl IntoIterator<Item = Tensor<2>>,
+    width: usize,
+    other: &Tensor<D>,
+) -> Tensor<2> {
+    let features: Vec<Tensor<2>> = features.into_iter().collect();
     if features.is_empty() {
         let empty = TensorData::new(Vec::<f32>::new(), [0, width]);
         return Tensor::from_data(empty, &other.device());

@@ -1,6 +1,5 @@
 //! The table at the end of a run: where each value began, where it ended, and its lowest.
 
-use std::fmt::Write as _;
 use std::path::Path;
 
 use espalier_io::disk::run_folder::METRICS;
@@ -17,14 +16,12 @@ const LEAST: usize = 3;
 const MEMORY: &str = "peak_memory_mib";
 
 /// Returns the table of a run folder; `None` if the run wrote no metrics.
-#[must_use]
 pub(super) fn table(folder: &Path) -> Option<String> {
     RunMetrics::read(folder).ok().map(|run| of_run(&run))
 }
 
 /// Warns if a term of a run ends at the value of an untrained model, `level`, or above: nothing was learned. `path` is the run's
 /// folder, or a checkpoint in it.
-#[must_use]
 pub fn at_chance(path: &Path, (term, level): (&str, f64)) -> Option<String> {
     let folder = path
         .ancestors()
@@ -63,14 +60,12 @@ fn of_run(run: &RunMetrics) -> String {
         else {
             continue;
         };
-        // Writing to a String cannot fail.
-        let _ = write!(
-            out,
+        out.push_str(&format!(
             "\n{name:width$} {:>11} {:>11} {:>11} {at:>8}",
             number(*first),
             number(*last),
             number(*lowest),
-        );
+        ));
     }
     out
 }
@@ -83,7 +78,6 @@ fn number(value: f64) -> String {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -1,9 +1,8 @@
 //! Distillation teacher: the classifier that came with the image encoder.
 
 use anyhow::Context;
-use burn::tensor::{Device, Tensor};
-use espalier_checkpoints::classifier_file;
-use espalier_checkpoints::model_file;
+use burn::tensor::Device;
+use espalier_checkpoints::{classifier_file, model_file};
 use espalier_core::model::Classifier;
 use espalier_core::taxonomy::Taxonomy;
 use espalier_data::Batch;
@@ -11,7 +10,7 @@ use espalier_data::batches::anchors::Anchors;
 use espalier_data::batches::distill::{Distill, TEACHER_FRACTION, TeacherOutputs};
 use espalier_data::batches::feature_rows::{FeatureRows, Features};
 use espalier_data::records::random::{Purpose, Random};
-use espalier_eval::tensors::feature_tensor;
+use espalier_eval::tensors::{feature_tensor, values};
 use espalier_io::exit::usage;
 
 use super::class_features::{ClassFeatures, Covariance, SamplingSettings};
@@ -34,11 +33,6 @@ pub(super) struct Teacher {
     seed: u64,
 }
 
-fn to_vec(tensor: Tensor<2>) -> anyhow::Result<Vec<f32>> {
-    let data = tensor.into_data().convert::<f32>().try_into_vec();
-    data.map_err(|e| anyhow::anyhow!("values cannot be read back from the device: {e:?}"))
-}
-
 /// Returns the largest probability of each row of logits, averaged over rows.
 fn mean_confidence(logits: &[f32], classes: usize) -> f64 {
     let confidence = |row: &[f32]| {
@@ -58,10 +52,8 @@ impl Teacher {
         if features.count == 0 {
             return Ok(Vec::new());
         }
-        to_vec(
-            self.classifier
-                .forward(feature_tensor(features, &self.device)),
-        )
+        let features = feature_tensor(features, &self.device);
+        values(self.classifier.forward(features))
     }
 
     /// Computes the logits of a batch and of the features sampled for its step.
@@ -82,7 +74,7 @@ impl Teacher {
                 let features = Features {
                     count: *count,
                     width: self.classifier.d_feature(),
-                    values: to_vec(drawn)?,
+                    values: values(drawn)?,
                 };
                 let logits = self.logits(&features)?;
                 Some((features, logits))
@@ -108,7 +100,7 @@ impl Teacher {
     ) -> anyhow::Result<Self> {
         let first_views: Vec<u32> = (0..rows.count() as u32).step_by(views).collect();
         let classes = self.classifier.classes();
-        let (mut values, mut predicted, mut photo_confidence) = (Vec::new(), Vec::new(), 0.0);
+        let (mut photos, mut predicted, mut photo_confidence) = (Vec::new(), Vec::new(), 0.0);
         for block in first_views.chunks(BLOCK) {
             let features = rows.gather(block);
             let logits = self.logits(&features)?;
@@ -120,11 +112,11 @@ impl Teacher {
             predicted.extend(logits.chunks_exact(classes).map(most_likely));
             photo_confidence +=
                 mean_confidence(&logits, classes) * block.len() as f64 / first_views.len() as f64;
-            values.extend(features.values);
+            photos.extend(features.values);
         }
         let width = rows.width();
-        let covariance = Covariance::estimate(&values, width, &predicted, classes, &self.device)?;
-        drop(values);
+        let covariance = Covariance::estimate(&photos, width, &predicted, classes, &self.device)?;
+        drop(photos);
         let kind = if covariance.within {
             "within the classes that the classifier predicts"
         } else {
@@ -135,7 +127,7 @@ impl Teacher {
         let gaussians = ClassFeatures::new(covariance, weight, settings, &self.device)?;
         let mut random = Random::new(self.seed, Purpose::SyntheticFeatures, 0, 1);
         let probe = gaussians.draw(PROBE, &labelled, &mut random);
-        let sample_confidence = mean_confidence(&to_vec(self.classifier.forward(probe))?, classes);
+        let sample_confidence = mean_confidence(&values(self.classifier.forward(probe))?, classes);
         log(&format!(
             "samples {count} features per step from {} classes, with the covariance of {} cached \
              features {kind}; mean of the classifier's largest probability: {sample_confidence:.2} \
@@ -162,7 +154,7 @@ impl Run {
         let projected = classifier.directions(&projection);
         let width = projected.dims()[1];
         let (taxonomy, classes) = (&self.source.taxonomy, &classifier.labels);
-        Ok(Anchors::new(taxonomy, classes, &to_vec(projected)?, width))
+        Ok(Anchors::new(taxonomy, classes, &values(projected)?, width))
     }
 
     /// Reads the classifier of the checkpoint that the run starts from, where the loss distils it,

@@ -49,13 +49,11 @@ pub struct TextFeatures {
 }
 
 impl TextFeatures {
-    /// Keeps the features of an encoder before its projection; a store keeps them from run to run. `threads` share a
-    /// batch.
-    #[must_use]
+    /// Keeps the features of an encoder before its projection, on a device on which this number of threads share a
+    /// batch; a store keeps them from run to run.
     pub(super) fn before_projection(
         encoder: &TextEncoder,
-        device: &Device,
-        threads: usize,
+        on: (&Device, usize),
         store: Option<TextStore>,
     ) -> Self {
         let known = store.as_ref().map(TextStore::read).unwrap_or_default();
@@ -63,11 +61,11 @@ impl TextFeatures {
             stored: known.len(),
             known: RefCell::new(known),
             store,
-            ..Self::new(encoder, false, device, threads)
+            ..Self::new(encoder, false, on)
         }
     }
 
-    fn new(encoder: &TextEncoder, projected: bool, device: &Device, threads: usize) -> Self {
+    fn new(encoder: &TextEncoder, projected: bool, (device, threads): (&Device, usize)) -> Self {
         Self {
             encoder: FrozenEncoder {
                 encoder: encoder.valid(),
@@ -82,9 +80,6 @@ impl TextFeatures {
     }
 
     /// Writes the features to the store, if it lacks some.
-    ///
-    /// # Errors
-    /// If the file cannot be written.
     pub(super) fn keep(&self) -> anyhow::Result<()> {
         let known = self.known.borrow();
         match &self.store {
@@ -117,17 +112,11 @@ impl TextFeatures {
             values.extend(row.into_iter().flatten().map(|value| value.to_f32()));
         }
         let room = MOST_KEPT.saturating_sub(known.len());
-        known.extend(
-            fresh
-                .into_iter()
-                .take(room)
-                .map(|(key, row)| (key.clone(), row)),
-        );
+        let kept = fresh.into_iter().take(room);
+        known.extend(kept.map(|(key, row)| (key.clone(), row)));
         let width = values.len() / keys.len().max(1);
-        Tensor::from_data(
-            TensorData::new(values, [keys.len(), width]),
-            &self.encoder.device,
-        )
+        let values = TensorData::new(values, [keys.len(), width]);
+        Tensor::from_data(values, &self.encoder.device)
     }
 
     fn compute(&self, texts: &[(&Vec<u32>, Vec<u32>)]) -> Vec<Vec<f16>> {
@@ -187,9 +176,9 @@ impl TextTeacher {
         path: &Path,
         (student, d_embed): (&Tokenizer, usize),
         weight: f64,
-        (device, threads): (&Device, usize),
+        on: (&Device, usize),
     ) -> anyhow::Result<Self> {
-        let model = model_file::open(path, device)?;
+        let model = model_file::open(path, on.0)?;
         let found = model.card.config.d_embed;
         if found != d_embed {
             return Err(usage(format!(
@@ -199,7 +188,7 @@ impl TextTeacher {
             )));
         }
         Ok(Self {
-            features: TextFeatures::new(&model.encoder.text, true, device, threads),
+            features: TextFeatures::new(&model.encoder.text, true, on),
             tokenizer: model.tokenizer,
             context: model.card.config.text.context,
             student: student.clone(),

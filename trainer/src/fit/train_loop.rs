@@ -182,23 +182,18 @@ impl TrainLoop<'_> {
     fn save(&mut self) -> anyhow::Result<PathBuf> {
         self.check_weights()?;
         self.card.step = self.state.step;
-        if !self.run.ranks.is_root() {
-            let path = checkpoint::path(&self.run.folder, self.state.step);
-            self.saved = Some(path.clone());
-            return Ok(path);
-        }
-        let path = checkpoint::save(
-            &self.run.folder,
-            Content {
-                model: &self.learner.model,
-                average: self.average.as_ref().map(Average::model),
-                card: &self.card,
-                classifier: self.classifier.as_deref(),
-            },
-            &self.learner.optimizer,
-            &self.state,
-            self.run.config.train.keep,
-        )?;
+        let (folder, optimizer) = (&self.run.folder, &self.learner.optimizer);
+        let content = Content {
+            model: &self.learner.model,
+            average: self.average.as_ref().map(Average::model),
+            card: &self.card,
+            classifier: self.classifier.as_deref(),
+        };
+        let keep = self.run.config.train.keep;
+        let path = match self.run.ranks.is_root() {
+            true => checkpoint::save(folder, content, optimizer, &self.state, keep)?,
+            false => checkpoint::path(folder, self.state.step),
+        };
         self.saved = Some(path.clone());
         Ok(path)
     }

@@ -52,9 +52,6 @@ impl Validation {
     }
 
     /// Computes the means of the loss and its terms over the batches, named `val_loss` and so on.
-    ///
-    /// # Errors
-    /// As [`BatchStream::start`]; if the data is invalid.
     pub(super) fn measure(&self, learner: &Learner) -> anyhow::Result<Vec<(String, f64)>> {
         let (data, tokenizer) = (Arc::clone(&self.data), Arc::clone(&self.tokenizer));
         let stream = BatchStream::start(data, tokenizer, self.spec.clone(), Position::default());

@@ -11,8 +11,6 @@ use espalier_io::disk::read;
 use espalier_io::exit::usage;
 use rayon::prelude::*;
 
-use super::name::name_of;
-
 /// Default share of the photos of a class that is set aside.
 pub const SHARE: f64 = 0.2;
 
@@ -72,7 +70,6 @@ impl Listing {
     }
 
     /// Describes what is left out, one line each; empty if nothing is.
-    #[must_use]
     pub fn describe_left_out(&self) -> String {
         let mut lines: Vec<String> = Vec::new();
         for (rule, entries) in &self.left_out {
@@ -193,6 +190,12 @@ fn set_aside(class: &mut PhotoClass, hold_out: f64) {
     }
 }
 
+/// Returns the name of a class as it is shown: the name of its folder, with blanks.
+pub fn name_of(label: &str) -> String {
+    let text = label.replace(['_', '/'], " ");
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// Returns the list of all photos as a CSV that `--data` reads. `node` gives the id and the name of the
 /// node of each label.
 ///
@@ -206,11 +209,9 @@ pub fn to_csv(
     rows.write_record(HEADER)?;
     for class in classes {
         let (id, name) = node(&class.label);
-        let parts = [(TRAIN, &class.train), (HELD_OUT, &class.held_out)];
-        for (split, photo) in parts
-            .iter()
-            .flat_map(|(s, p)| p.iter().map(move |p| (s, p)))
-        {
+        let train = class.train.iter().map(|photo| (TRAIN, photo));
+        let held_out = class.held_out.iter().map(|photo| (HELD_OUT, photo));
+        for (split, photo) in train.chain(held_out) {
             let path = photo.to_str().ok_or_else(|| {
                 usage(format!(
                     "{}: expected a file name in UTF-8; rename it",
@@ -253,14 +254,13 @@ pub fn from_csv(path: &Path) -> anyhow::Result<Vec<PhotoClass>> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
     fn folder(classes: &[(&str, usize)]) -> tempfile::TempDir {
         let dir = tempfile::tempdir().unwrap();
         for (name, photos) in classes {
-            std::fs::create_dir(dir.path().join(name)).unwrap();
+            std::fs::create_dir_all(dir.path().join(name)).unwrap();
             for at in 0..*photos {
                 let photo = image::RgbImage::new(4, 4);
                 photo
@@ -291,21 +291,13 @@ mod tests {
 
     #[test]
     fn a_validation_split_is_what_is_set_aside() {
-        let dir = tempfile::tempdir().unwrap();
-        for (file, count) in [
+        let classes = [
             ("train/cat", 4),
             ("train/dog", 3),
             ("val/cat", 2),
             ("val/fox", 1),
-        ] {
-            std::fs::create_dir_all(dir.path().join(file)).unwrap();
-            for at in 0..count {
-                let photo = image::RgbImage::new(4, 4);
-                photo
-                    .save(dir.path().join(file).join(format!("{at}.png")))
-                    .unwrap();
-            }
-        }
+        ];
+        let dir = folder(&classes);
         let listing = read(dir.path(), 0.2).unwrap();
         let counts = listing
             .classes

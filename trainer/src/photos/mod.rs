@@ -7,7 +7,6 @@
 //! 5. [`plan`] combines the steps and writes the taxonomy and the list of photos for the run.
 
 pub mod classes;
-mod name;
 pub mod places;
 pub mod plan;
 pub mod reference;

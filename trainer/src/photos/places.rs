@@ -3,7 +3,7 @@
 use espalier_core::taxonomy::{NodeIx, by_head};
 use espalier_core::words::singulars;
 
-use super::name::name_of;
+use super::classes::name_of;
 use super::reference::Reference;
 
 /// Smallest mean probability at which the photos of a class may place it below a node.
@@ -133,7 +133,6 @@ impl Reference {
 
     /// Returns the place of a class. `opinion` is the mean probability of every node over its photos;
     /// empty if it is not known.
-    #[must_use]
     pub fn place(&self, label: &str, opinion: &[f32]) -> ClassPlace {
         let named = self.by_name(label, opinion);
         let is_certain = |place: &ClassPlace| {
@@ -155,7 +154,6 @@ impl Reference {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use espalier_core::taxonomy::{Lexicon, Taxonomy};
 

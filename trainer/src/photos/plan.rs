@@ -1,6 +1,5 @@
 //! The plan of a run on folders of photos: its classes, their places and its files.
 
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use burn::tensor::Device;
@@ -34,7 +33,6 @@ pub struct PhotoPlan {
 }
 
 /// Returns the paths by which a run in a folder names the photos of a split.
-#[must_use]
 pub fn split(run: &Path, split: &str) -> PathBuf {
     PathBuf::from(format!("{}?split={split}", run.join(PHOTOS).display()))
 }
@@ -77,7 +75,6 @@ impl PhotoPlan {
     }
 
     /// Returns the number of photos to train on, and of those that are set aside.
-    #[must_use]
     pub fn counts(&self) -> (usize, usize) {
         let sum = |of: fn(&PhotoClass) -> usize| self.classes.iter().map(of).sum();
         (
@@ -87,7 +84,6 @@ impl PhotoPlan {
     }
 
     /// Describes what was found: the photos, and the place of each class.
-    #[must_use]
     pub fn describe(&self) -> String {
         let (train, held_out) = self.counts();
         let mut out = format!(
@@ -108,11 +104,11 @@ impl PhotoPlan {
             let parents = node.map(|ix| &self.taxonomy.node(ix).parents);
             let parent = parents.and_then(|parents| parents.first());
             let parent = parent.map_or("", |ix| self.taxonomy.name(*ix));
-            // Writing to a String cannot fail.
-            let _ = write!(out, "\n  {}: below \"{parent}\", {why}", class.label);
+            let label = &class.label;
+            out.push_str(&format!("\n  {label}: below \"{parent}\", {why}"));
         }
         if self.found.len() > LISTED {
-            let _ = write!(out, "\n  and {} more", self.found.len() - LISTED);
+            out.push_str(&format!("\n  and {} more", self.found.len() - LISTED));
         }
         out
     }
@@ -135,7 +131,6 @@ impl PhotoPlan {
     }
 
     /// Returns the data and the validation data of a run in a folder.
-    #[must_use]
     pub fn data(&self, run: &Path) -> (PathBuf, Option<PathBuf>) {
         let held_out = (self.counts().1 > 0).then(|| split(run, HELD_OUT));
         (split(run, TRAIN), held_out)

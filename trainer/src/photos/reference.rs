@@ -58,7 +58,6 @@ impl Reference {
     }
 
     /// Creates a reference without a classifier.
-    #[must_use]
     pub fn of_tree(taxonomy: Taxonomy, lexicon: Lexicon) -> Self {
         Self {
             taxonomy,

@@ -1,11 +1,10 @@
 //! The taxonomy of the classes: each as a label, and the nodes above it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
 
 use espalier_core::taxonomy::{NodeIx, Taxonomy};
 
-use super::name::name_of;
+use super::classes::name_of;
 use super::places::{ClassPlace, FoundBy};
 
 /// Header of a taxonomy file.
@@ -13,7 +12,6 @@ const HEADER: &str = "synset\tnames\thypernyms\tlabelled\n";
 
 /// Returns the taxonomy of classes with their places in a tree, as TSV. The id of a class is its label;
 /// other nodes keep their ids. Paths follow first hypernyms.
-#[must_use]
 pub fn to_tsv(tree: &Taxonomy, classes: &[(&str, ClassPlace)]) -> String {
     // The class that takes the place of each node; of several, the first.
     let mut taken: BTreeMap<NodeIx, &str> = BTreeMap::new();
@@ -42,30 +40,27 @@ pub fn to_tsv(tree: &Taxonomy, classes: &[(&str, ClassPlace)]) -> String {
         };
         if is_first {
             let known: BTreeSet<String> = names.iter().map(|n| n.to_lowercase()).collect();
-            let others = node.names.iter();
-            names.extend(
-                others
-                    .filter(|n| !known.contains(&n.to_lowercase()))
-                    .cloned(),
-            );
+            let others = node
+                .names
+                .iter()
+                .filter(|n| !known.contains(&n.to_lowercase()));
+            names.extend(others.cloned());
         }
         inner.extend(parent.iter().flat_map(|ix| tree.path_to(*ix)));
         let parent = parent.map(id).unwrap_or_default();
-        // Writing to a String cannot fail.
-        let _ = writeln!(labels, "{label}\t{}\t{parent}\t1", names.join("|"));
+        labels.push_str(&format!("{label}\t{}\t{parent}\t1\n", names.join("|")));
     }
     let mut out = HEADER.to_owned();
     for ix in inner.into_iter().filter(|ix| !taken.contains_key(ix)) {
         let node = tree.node(ix);
         let parent = above(ix).map(id).unwrap_or_default();
-        // Writing to a String cannot fail.
-        let _ = writeln!(out, "{}\t{}\t{parent}\t0", node.id, node.names.join("|"));
+        let names = node.names.join("|");
+        out.push_str(&format!("{}\t{names}\t{parent}\t0\n", node.id));
     }
     out + &labels
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

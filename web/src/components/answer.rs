@@ -1,6 +1,5 @@
 //! The answer: one sentence, the dial, the ladder, the place in the taxonomy.
 
-use std::rc::Rc;
 use std::sync::Arc;
 
 use espalier_core::caption::{CaptionResult, TaxonomyResult};
@@ -24,10 +23,7 @@ use crate::workspace::{Workspace, use_workspace};
 
 /// Displays an answer.
 #[component]
-pub fn AnswerView(
-    /// The answer to display.
-    answer: Arc<Answer>,
-) -> impl IntoView {
+pub fn AnswerView(answer: Arc<Answer>) -> impl IntoView {
     let numbers = use_controller().numbers;
     let workspace = use_workspace();
     let result = &answer.result;
@@ -74,7 +70,6 @@ pub fn AnswerView(
 fn Head(
     /// Path and stop in the shown tree.
     path: Memo<TaxonomyResult>,
-    /// The answer's result.
     result: CaptionResult,
 ) -> impl IntoView {
     let workspace = use_workspace();
@@ -158,10 +153,7 @@ fn numbers_switch(numbers: RwSignal<bool>) -> impl IntoView {
 
 /// The ladder of the photo, and next to it the one of the selected part.
 #[component]
-fn Ladders(
-    /// The result for the whole photo.
-    result: CaptionResult,
-) -> impl IntoView {
+fn Ladders(result: CaptionResult) -> impl IntoView {
     let selected_part = expect_context::<SelectedPart>();
     let has_part = move || selected_part.region.with(Option::is_some);
     view! {
@@ -184,10 +176,7 @@ fn Ladders(
 
 /// Displays the answer for the selected part of the photo.
 #[component]
-fn PartAnswer(
-    /// The selected part.
-    selected_part: SelectedPart,
-) -> impl IntoView {
+fn PartAnswer(selected_part: SelectedPart) -> impl IntoView {
     let workspace = use_workspace();
     move || match selected_part.answer.get() {
         None => view! { <p class="note" role="status">"Reading the area…"</p> }.into_any(),
@@ -195,7 +184,6 @@ fn PartAnswer(
             view! { <p class="note is-error" role="status">{what} " " {todo}</p> }.into_any()
         }
         Some(Ok(answer)) => {
-            let answer: Rc<Answer> = answer;
             let taxonomy = &answer.result.taxonomy;
             let part_sentence =
                 untrack(|| answer_sentence(&answer.result, &workspace.dial(taxonomy)));

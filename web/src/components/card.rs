@@ -4,7 +4,7 @@ use espalier_core::caption::{CaptionResult, Standing, standings};
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{Blob, CanvasRenderingContext2d, HtmlImageElement};
 
-use crate::photo::{Photo, canvas, context, png};
+use crate::photo::{Photo, canvas, context, encoded};
 
 /// Width and height of the card in pixels, the usual size of link previews.
 const SIZE: (f64, f64) = (1200.0, 630.0);
@@ -27,7 +27,7 @@ const SANS: &str = "system-ui, sans-serif";
 /// Draws the card; `None` if the browser cannot draw it.
 pub async fn card(photo: &Photo, result: &CaptionResult, sentence: &str) -> Option<Blob> {
     let image = HtmlImageElement::new().ok()?;
-    image.set_src(photo.url());
+    image.set_src(&photo.url);
     // If the browser cannot show the photo, its area stays empty.
     let is_loaded = JsFuture::from(image.decode()).await.is_ok();
     let canvas = canvas(SIZE.0, SIZE.1)?;
@@ -54,7 +54,7 @@ pub async fn card(photo: &Photo, result: &CaptionResult, sentence: &str) -> Opti
         result.model.name, result.model.version
     );
     let _ = pen.fill_text(&footer, left, SIZE.1 - 40.0);
-    png(&canvas).await.ok()
+    encoded(&canvas, "image/png").await.ok()
 }
 
 /// Draws the photo, cropped to fill its side of the card.
@@ -84,11 +84,6 @@ fn ladder(pen: &CanvasRenderingContext2d, result: &CaptionResult, at: (f64, f64)
     let (x, top) = at;
     let standings = standings(&result.ladder, &result.taxonomy);
     let fitting = ((SIZE.1 - 84.0 - top) / STEP).floor().max(1.0);
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a few rungs"
-    )]
     let count = MAX_RUNGS.min(fitting as usize);
     let rungs = result.ladder.iter().zip(standings);
     let shown = rungs.filter(|(_, standing)| *standing != Standing::Unlikely);

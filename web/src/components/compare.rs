@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use gloo_net::http::Request;
 use leptos::prelude::*;
 use wasm_bindgen_futures::spawn_local;
-use web_sys::File;
 
 use super::ladder::Ladder;
 use crate::controller::AppController;
+use crate::load::fetch::fetch_small;
 use crate::load::progress::format_bytes;
 use crate::load::{DEFAULT_MODEL, SMALL_MODEL};
 use crate::messages::photo_id::PhotoId;
@@ -22,9 +21,10 @@ use crate::workspace::{Workspace, use_workspace};
 /// Name of the list of models that the build writes.
 const MODELS: &str = "models.json";
 
-/// Offers the other models installed with the page; empty if there are none.
+/// Offers the other models installed with the page, if there are any, and shows the ladders of those that the address
+/// names.
 #[component]
-fn Picker() -> impl IntoView {
+pub fn Compare() -> impl IntoView {
     let workspace = use_workspace();
     let names = installed(workspace);
     let link = workspace.link.get_value();
@@ -43,6 +43,7 @@ fn Picker() -> impl IntoView {
             Comparison::Both => view! { <BothModels /> }.into_any(),
             Comparison::Choice => choice(workspace, names, chosen).into_any(),
         }}
+        <Others />
     }
 }
 
@@ -51,11 +52,8 @@ fn installed(workspace: Workspace) -> RwSignal<Vec<String>> {
     let names = RwSignal::new(Vec::new());
     let (base, _) = workspace.controller.addresses();
     spawn_local(async move {
-        let response = Request::get(&format!("{base}{MODELS}")).send().await;
-        if let Ok(response) = response
-            && let Ok(text) = response.text().await
-        {
-            names.set(serde_json::from_str(&text).unwrap_or_default());
+        if let Ok(list) = fetch_small(&format!("{base}{MODELS}"), MODELS).await {
+            names.set(serde_json::from_slice(&list).unwrap_or_default());
         }
     });
     names
@@ -148,15 +146,6 @@ fn BothModels() -> impl IntoView {
     }
 }
 
-/// The ladders of the other models that the address names, and a choice among all models.
-#[component]
-pub fn Compare() -> impl IntoView {
-    view! {
-        <Picker />
-        <Others />
-    }
-}
-
 /// The ladders of the other models.
 #[component]
 fn Others() -> impl IntoView {
@@ -191,10 +180,7 @@ fn Others() -> impl IntoView {
 
 /// One other model.
 #[component]
-fn Column(
-    /// Its controller.
-    controller: AppController,
-) -> impl IntoView {
+fn Column(controller: AppController) -> impl IntoView {
     let workspace = use_workspace();
     // Takes the photo only after the page's own model has read it, so that two engines do not fetch
     // and compute at once.
@@ -245,11 +231,7 @@ fn Column(
 }
 
 fn copy_photo(from: AppController, to: AppController) {
-    let Some(photo) = from.photo.get_untracked() else {
-        return;
-    };
-    spawn_local(async move {
-        let file: File = photo.file().clone();
-        to.set_photo(Ok((file, None)));
-    });
+    if let Some(photo) = from.photo.get_untracked() {
+        spawn_local(async move { to.set_photo(Ok((photo.file.clone(), None))) });
+    }
 }

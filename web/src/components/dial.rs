@@ -10,12 +10,7 @@ use crate::workspace::{Workspace, use_workspace};
 
 /// A slider over the levels of the path.
 #[component]
-pub fn DialView(
-    /// The path.
-    taxonomy: TaxonomyResult,
-    /// The result, with its ladder.
-    result: CaptionResult,
-) -> impl IntoView {
+pub fn DialView(taxonomy: TaxonomyResult, result: CaptionResult) -> impl IntoView {
     let slider = Slider::new(use_workspace(), taxonomy, result);
     view! {
         <Show when=move || slider.dial.with(Dial::len).gt(&1)>
@@ -105,7 +100,6 @@ impl Slider {
     /// Returns the position as a percentage of the way from the first to the last.
     fn share(self) -> String {
         let (first, last) = (self.first(), self.last());
-        #[expect(clippy::cast_precision_loss, reason = "a handful of levels")]
         let share = (self.level() - first) as f64 / (last as f64 - first as f64).max(1.0);
         format!("{:.2}%", share * 100.0)
     }

@@ -3,14 +3,14 @@
 
 use std::sync::Arc;
 
-use espalier_core::taxonomy::{NodeIx, Taxonomy};
+use espalier_core::taxonomy::NodeIx;
 use leptos::ev;
 use leptos::html::Canvas;
 use leptos::prelude::*;
 use web_sys::{KeyboardEvent, MouseEvent, PointerEvent, WheelEvent};
 
 use super::disk_paint::{Colours, Drawing, paint};
-use super::scene::{DiskPositions, Scene};
+use super::scene::Scene;
 use crate::state::sketch::Sketch;
 use crate::state::view::{Point, View};
 use crate::workspace::{Workspace, use_workspace};
@@ -26,15 +26,14 @@ const BUTTON_ZOOM: f64 = 1.6;
 
 /// The disk and its controls.
 #[component]
-pub fn DiskView(
-    /// The scene to display.
-    scene: Scene,
-) -> impl IntoView {
+pub fn DiskView(scene: Scene) -> impl IntoView {
     let disk = Disk::new(use_workspace(), scene);
     let redraws = RwSignal::new(0_u32);
     Effect::new(move |_| {
         redraws.track();
-        disk.draw();
+        if let (Some(canvas), Some(drawing)) = (disk.canvas.get(), disk.drawing()) {
+            paint(&canvas, &drawing, &Colours::read());
+        }
     });
     redraw_on_page_changes(redraws);
     let hovered_name = move || {
@@ -145,32 +144,24 @@ impl Disk {
         }
     }
 
-    /// Collects what is positions; `None` before the positions are known.
+    /// Collects what is drawn; `None` before the positions are known.
     fn drawing(self) -> Option<Drawing> {
         let (scene, workspace) = (self.scene, self.workspace);
         let (positions, tree) = (scene.positions.get()?, workspace.shown()?);
-        self.sketch.get().map(|sketch| {
-            let placed = workspace.placed.get();
-            let find = |id: &str| tree.find(id);
-            let path = placed.iter().flat_map(|placed| &placed.path.path);
-            Drawing {
-                path: path.filter_map(|step| find(&step.id)).collect(),
-                selected: workspace.selected.get().and_then(|id| tree.find(&id)),
-                hover: self.hover.get(),
-                walk: scene.steps.get(),
-                step: scene.step.get(),
-                view: scene.view.get(),
-                positions,
-                tree,
-                sketch,
-            }
+        let sketch = self.sketch.get()?;
+        let placed = workspace.placed.get();
+        let path = placed.iter().flat_map(|placed| &placed.path.path);
+        Some(Drawing {
+            path: path.filter_map(|step| tree.find(&step.id)).collect(),
+            selected: workspace.selected.get().and_then(|id| tree.find(&id)),
+            hover: self.hover.get(),
+            walk: scene.steps.get(),
+            step: scene.step.get(),
+            view: scene.view.get(),
+            positions,
+            tree,
+            sketch,
         })
-    }
-
-    fn draw(self) {
-        if let (Some(canvas), Some(drawing)) = (self.canvas.get(), self.drawing()) {
-            paint(&canvas, &drawing, &Colours::read());
-        }
     }
 
     /// Returns the position of the pointer in the view.
@@ -273,20 +264,13 @@ impl Disk {
 
 /// Returns the node nearest to a view position, if it is close enough.
 fn nearest(drawing: &Drawing, point: Point) -> Option<NodeIx> {
-    let positions: &Arc<DiskPositions> = &drawing.positions;
-    let tree: &Arc<Taxonomy> = &drawing.tree;
-    let all = (0..)
-        .map(NodeIx)
-        .zip(&positions.nodes)
-        .take(tree.nodes().len());
-    let mut best: Option<(f64, NodeIx)> = None;
-    for (ix, position) in all {
-        let Some(position) = position else { continue };
-        let [x, y] = drawing.view.to_view(*position);
+    let all = (0..).map(NodeIx).zip(&drawing.positions.nodes);
+    let all = all.take(drawing.tree.nodes().len());
+    let near = all.filter_map(|(ix, position)| {
+        let [x, y] = drawing.view.to_view((*position)?);
         let distance = (x - point[0]).hypot(y - point[1]);
-        if distance < HIT_DISTANCE && best.is_none_or(|(nearest, _)| distance < nearest) {
-            best = Some((distance, ix));
-        }
-    }
-    best.map(|(_, ix)| ix)
+        (distance < HIT_DISTANCE).then_some((distance, ix))
+    });
+    let nearest = near.min_by(|a, b| a.0.total_cmp(&b.0));
+    nearest.map(|(_, ix)| ix)
 }

@@ -52,7 +52,6 @@ pub struct Colours {
 
 impl Colours {
     /// Reads the colours from the page's CSS custom properties.
-    #[must_use]
     pub fn read() -> Self {
         let style = document()
             .document_element()
@@ -87,11 +86,6 @@ struct Brush<'a> {
 }
 
 /// Paints the disk.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "pixels"
-)]
 pub fn paint(canvas: &HtmlCanvasElement, drawing: &Drawing, colours: &Colours) {
     let Some(pen) = context(canvas) else { return };
     let pixel_ratio = window().device_pixel_ratio().clamp(1.0, 3.0);
@@ -295,7 +289,6 @@ impl Brush<'_> {
             };
             seen.push(ix);
             let name = drawing.tree.name(ix);
-            #[expect(clippy::cast_precision_loss, reason = "lengths of names")]
             let width = 7.0 * name.chars().count() as f64;
             let inside = x > 4.0
                 && x + width + 8.0 < 2.0 * self.half[0]

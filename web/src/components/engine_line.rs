@@ -9,10 +9,7 @@ use crate::words::format_duration;
 
 /// One line, with details if numbers are switched on.
 #[component]
-pub fn EngineLine(
-    /// The running engine.
-    info: EngineInfo,
-) -> impl IntoView {
+pub fn EngineLine(info: EngineInfo) -> impl IntoView {
     let controller = use_controller();
     let why = (info.backend == Backend::Cpu)
         .then(|| {

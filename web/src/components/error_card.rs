@@ -1,4 +1,4 @@
-//! An error as text: what happened, what to do, and one action.
+//! An error as text: what happened, what to do, and one action; or a note without an action.
 
 use leptos::prelude::*;
 
@@ -8,10 +8,7 @@ use crate::ui_error::{Cause, UiError};
 
 /// The card. It is not an ARIA alert, because the status line already announces the error.
 #[component]
-pub fn ErrorCard(
-    /// The error to show.
-    error: UiError,
-) -> impl IntoView {
+pub fn ErrorCard(error: UiError) -> impl IntoView {
     let controller = use_controller();
     let again = error.cause != Cause::Photo;
     view! {
@@ -39,5 +36,14 @@ pub fn ErrorCard(
                 </button>
             </Show>
         </section>
+    }
+}
+
+/// An error beside what caused it, if there is one.
+#[component]
+pub fn ErrorNote(error: RwSignal<Option<UiError>>) -> impl IntoView {
+    move || {
+        let error = error.get()?;
+        Some(view! { <p class="note is-error" role="alert">{error.what} " " {error.todo}</p> })
     }
 }

@@ -13,28 +13,6 @@ use crate::state::session::Answer;
 use crate::words::{answer_at, sentence};
 use crate::workspace::{Workspace, use_workspace};
 
-/// Outcome of the last export.
-#[derive(Clone, Copy, PartialEq)]
-enum ExportOutcome {
-    Nothing,
-    Copied(&'static str),
-    Refused,
-    Saved(&'static str),
-}
-
-impl ExportOutcome {
-    fn in_words(self) -> String {
-        match self {
-            Self::Nothing => String::new(),
-            Self::Copied(what) => format!("{what} copied."),
-            Self::Refused => {
-                "The browser did not allow it. You can copy it by hand below.".to_owned()
-            }
-            Self::Saved(what) => format!("{what} saved."),
-        }
-    }
-}
-
 /// The panel; shown only if there is an answer.
 #[component]
 pub fn ExportPanel() -> impl IntoView {
@@ -43,10 +21,7 @@ pub fn ExportPanel() -> impl IntoView {
 }
 
 #[component]
-fn Export(
-    /// The answer to export.
-    answer: Arc<Answer>,
-) -> impl IntoView {
+fn Export(answer: Arc<Answer>) -> impl IntoView {
     let exports = Exports::new(use_workspace(), answer);
     view! {
         <section class="sheet" aria-labelledby="take-title" data-testid="take-panel">
@@ -55,10 +30,7 @@ fn Export(
             </div>
             {buttons(exports)}
             <p class="note" role="status" data-testid="take-said">
-                {move || match exports.outcome.get() {
-                    ExportOutcome::Nothing => exports.link_words().to_owned(),
-                    outcome => outcome.in_words(),
-                }}
+                {move || exports.outcome.get().unwrap_or_else(|| exports.link_words())}
             </p>
             <details class="fold" prop:open=exports.open>
                 <summary>"Show link and JSON"</summary>
@@ -82,7 +54,7 @@ fn buttons(exports: Exports) -> impl IntoView {
                 class="button is-quiet"
                 type="button"
                 data-testid="permalink"
-                on:click=move |_| exports.copy(untrack(move || exports.link()), "The link")
+                on:click=move |_| exports.copy(untrack(move || exports.link()), "The link copied.")
             >
                 "Copy a link"
             </button>
@@ -90,7 +62,7 @@ fn buttons(exports: Exports) -> impl IntoView {
                 class="button is-quiet"
                 type="button"
                 data-testid="copy-json"
-                on:click=move |_| exports.copy(exports.json(), "The result")
+                on:click=move |_| exports.copy(exports.json(), "The result copied.")
             >
                 "Copy as JSON"
             </button>
@@ -119,7 +91,8 @@ fn buttons(exports: Exports) -> impl IntoView {
 struct Exports {
     workspace: Workspace,
     answer: StoredValue<Arc<Answer>>,
-    outcome: RwSignal<ExportOutcome>,
+    /// What the last export did, as a sentence.
+    outcome: RwSignal<Option<&'static str>>,
     /// Whether link and JSON are unfolded, to copy them by hand.
     open: RwSignal<bool>,
 }
@@ -129,7 +102,7 @@ impl Exports {
         Self {
             workspace,
             answer: StoredValue::new(answer),
-            outcome: RwSignal::new(ExportOutcome::Nothing),
+            outcome: RwSignal::new(None),
             open: RwSignal::new(false),
         }
     }
@@ -158,16 +131,14 @@ impl Exports {
         }
     }
 
-    /// Copies a text, or unfolds link and JSON if the browser does not allow it.
-    fn copy(self, text: String, what: &'static str) {
+    /// Copies a text and says so, or unfolds link and JSON if the browser does not allow it.
+    fn copy(self, text: String, done: &'static str) {
+        const REFUSED: &str = "The browser did not allow it. You can copy it by hand below.";
         spawn_local(async move {
-            let done = copy(&text).await;
-            self.outcome.set(if done {
-                ExportOutcome::Copied(what)
+            if copy(&text).await {
+                self.outcome.set(Some(done));
             } else {
-                ExportOutcome::Refused
-            });
-            if !done {
+                self.outcome.set(Some(REFUSED));
                 self.open.set(true);
             }
         });
@@ -191,14 +162,14 @@ impl Exports {
         spawn_local(async move {
             if let Some(blob) = card(&photo, &answer.result, &answer_sentence).await {
                 save(&blob, "espalier.png");
-                self.outcome.set(ExportOutcome::Saved("The card"));
+                self.outcome.set(Some("The card saved."));
             }
         });
     }
 
     fn save_json(self) {
         save_text(&self.json(), "espalier.json", "application/json");
-        self.outcome.set(ExportOutcome::Saved("The result"));
+        self.outcome.set(Some("The result saved."));
     }
 
     fn save_csv(self) {
@@ -216,6 +187,6 @@ impl Exports {
             batch.to_csv()
         });
         save_text(&csv, "espalier.csv", "text/csv");
-        self.outcome.set(ExportOutcome::Saved("The table"));
+        self.outcome.set(Some("The table saved."));
     }
 }

@@ -1,7 +1,6 @@
 //! Several photos at once: a table with a line for each, and their counts in the tree.
 
 use std::collections::HashMap;
-use std::rc::Rc;
 
 use js_sys::Intl::Collator;
 use js_sys::{Array, Object, Reflect};
@@ -12,14 +11,11 @@ use web_sys::File;
 
 use crate::controller::AppController;
 use crate::messages::photo_id::PhotoId;
-use crate::messages::query::{Query, QueryAnswer};
-use crate::photo::bytes_of;
 use crate::save::save_text;
 use crate::state::batch::{Batch, Item, ItemStatus, MAX_PHOTOS};
 use crate::state::session::Event;
-use crate::ui_error::UiError;
 use crate::words::how_sure;
-use crate::workspace::{Workspace, result_of, use_workspace};
+use crate::workspace::{Workspace, use_workspace};
 
 /// The photos and their files; cheap to copy.
 #[derive(Clone, Copy)]
@@ -32,7 +28,6 @@ pub struct Folder {
 
 impl Folder {
     /// Creates an empty folder and reads its photos whenever the engine is ready.
-    #[must_use]
     pub fn new(workspace: Workspace) -> Self {
         let folder = Self {
             workspace,
@@ -49,7 +44,6 @@ impl Folder {
     }
 
     /// Returns the controller that reads the photos.
-    #[must_use]
     pub fn controller(self) -> AppController {
         self.workspace.controller
     }
@@ -85,32 +79,11 @@ impl Folder {
             return;
         };
         spawn_local(async move {
-            let outcome = self.read(id, &file).await;
+            let read = self.controller().read(id, &file, None).await;
+            let outcome = read.map(|(answer, radius)| (answer.result, radius));
             self.batch
                 .update(|batch| batch.record(id, outcome.map_err(|error| error.what)));
         });
-    }
-
-    async fn read(
-        self,
-        id: PhotoId,
-        file: &File,
-    ) -> Result<(espalier_core::caption::CaptionResult, f64), UiError> {
-        let bytes = bytes_of(file).await?;
-        let query = Query::Read {
-            photo: id,
-            region: None,
-        };
-        let answer = self
-            .controller()
-            .ask(query, Some(bytes), Rc::new(|_, _| ()))
-            .await?;
-        match answer {
-            QueryAnswer::Read { json, radius } => Ok((result_of(&json)?, radius)),
-            _ => Err(UiError::version_mismatch(
-                "the answer does not fit the query",
-            )),
-        }
     }
 
     fn show(self, id: PhotoId) {
@@ -207,14 +180,7 @@ fn head(folder: Folder, progress: Memo<(usize, usize)>) -> impl IntoView {
 
 /// One photo.
 #[component]
-fn Line(
-    /// The photos.
-    folder: Folder,
-    /// The workspace that shows its node.
-    workspace: Workspace,
-    /// Number of the photo.
-    id: PhotoId,
-) -> impl IntoView {
+fn Line(folder: Folder, workspace: Workspace, id: PhotoId) -> impl IntoView {
     let item = Memo::new(move |_| {
         folder
             .batch
@@ -248,13 +214,16 @@ fn stop_words(item: &Item) -> String {
         ItemStatus::Waiting => "waiting".to_owned(),
         ItemStatus::Reading => "reading…".to_owned(),
         ItemStatus::Failed(reason) => reason.clone(),
-        ItemStatus::Read { .. } => item.stop_name().unwrap_or_default().to_owned(),
+        ItemStatus::Read { .. } => {
+            let stop = item.supported().last();
+            stop.map_or_else(String::new, |stop| stop.name.clone())
+        }
     }
 }
 
 fn certainty(item: &Item) -> String {
-    item.stop_p()
-        .map_or_else(String::new, |p| how_sure(p).to_owned())
+    let stop = item.supported().last();
+    stop.map_or_else(String::new, |stop| how_sure(stop.p).to_owned())
 }
 
 fn radius_words(item: &Item) -> String {

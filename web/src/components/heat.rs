@@ -23,7 +23,7 @@ const SHADE: f32 = 0.78;
 type Answer = Result<Rc<HeatMap>, UiError>;
 
 /// What is shown over the photo; cheap to copy.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub struct Heat {
     /// Whether a map is shown.
     is_on: RwSignal<bool>,
@@ -33,17 +33,6 @@ pub struct Heat {
     answer: RwSignal<Option<Answer>, LocalStorage>,
     /// Number of photos that the engine has read for the map, and of all that it has to read.
     progress: RwSignal<(u64, u64)>,
-}
-
-impl Default for Heat {
-    fn default() -> Self {
-        Self {
-            is_on: RwSignal::new(false),
-            chosen: RwSignal::new(None),
-            answer: RwSignal::new_local(None),
-            progress: RwSignal::new((0, 0)),
-        }
-    }
 }
 
 /// The texts that a map can be shown for: a photo's captions, and names of the other things that it shows. The default
@@ -146,9 +135,7 @@ impl Heat {
 fn map_of(answer: QueryAnswer) -> Answer {
     match answer {
         QueryAnswer::Heat { map } => Ok(Rc::new(map)),
-        _ => Err(UiError::version_mismatch(
-            "the answer does not fit the query",
-        )),
+        _ => Err(UiError::other_answer()),
     }
 }
 
@@ -161,18 +148,11 @@ pub fn HeatButton(
 ) -> impl IntoView {
     let workspace = use_workspace();
     let heat = expect_context::<Heat>();
-    let controller = workspace.controller;
     let captions = Memo::new(move |_| Captions::of(workspace));
     // The map belongs to one photo.
-    Effect::new(move |before: Option<Option<PhotoId>>| {
-        let photo = controller
-            .photo
-            .with(|photo| photo.as_ref().map(|photo| photo.id));
-        if before.is_some_and(|before| before != photo) {
-            heat.close();
-            heat.chosen.set(None);
-        }
-        photo
+    workspace.controller.on_new_photo(move || {
+        heat.close();
+        heat.chosen.set(None);
     });
     let shown = Memo::new(move |_| {
         let captions = captions.get().filter(|_| heat.is_on.get())?;

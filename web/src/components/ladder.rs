@@ -12,7 +12,6 @@ use crate::workspace::use_workspace;
 /// guess, and hidden if it is unlikely. The dial, once moved, decides alone which rungs are shown.
 #[component]
 pub fn Ladder(
-    /// The result.
     result: CaptionResult,
     /// Whether the dial has no effect: for a part of the photo, or for another model.
     #[prop(optional)]
@@ -41,13 +40,8 @@ pub fn Ladder(
         .zip(standings)
         .enumerate()
         .map(|(index, ((rung, length), standing))| {
-            let branch = Branch {
-                index,
-                rung,
-                length,
-                beyond: standing != Standing::Known,
-            };
-            row(branch, part, shows)
+            let beyond = standing != Standing::Known;
+            row(index, rung, length, beyond, part, shows)
         })
         .collect_view();
     let label = if part {
@@ -73,25 +67,16 @@ pub fn Ladder(
     }
 }
 
-/// A rung and the shape of its branch.
-struct Branch {
-    /// Index in the ladder.
+/// One rung with the length of its branch in [0, 1]. `beyond` says whether it is more specific than the evidence
+/// supports, and `shows` of all rungs whether the dial shows them.
+fn row(
     index: usize,
     rung: Rung,
-    /// Length in [0, 1].
     length: f64,
-    /// Whether the rung is more specific than the evidence supports.
     beyond: bool,
-}
-
-/// One rung; `shows` says of all rungs whether the dial shows them.
-fn row(branch: Branch, part: bool, shows: Memo<Vec<bool>>) -> impl IntoView {
-    let Branch {
-        index,
-        rung,
-        length,
-        beyond,
-    } = branch;
+    part: bool,
+    shows: Memo<Vec<bool>>,
+) -> impl IntoView {
     let controller = use_controller();
     let numbers = format!(
         "radius {:.3} · similarity {:.3}",
@@ -151,13 +136,11 @@ fn hidden_words(hidden: usize) -> Option<String> {
 fn branch_lengths(rungs: &[Rung]) -> Vec<f64> {
     let first = rungs.first().map_or(0.0, |rung| rung.radius);
     let span = rungs.last().map_or(0.0, |rung| rung.radius) - first;
-    #[expect(clippy::cast_precision_loss, reason = "a handful of rungs")]
     let steps = rungs.len().saturating_sub(1).max(1) as f64;
     rungs
         .iter()
         .enumerate()
         .map(|(index, rung)| {
-            #[expect(clippy::cast_precision_loss, reason = "a handful of rungs")]
             let even = index as f64 / steps;
             if span > 1e-6 {
                 // Half by radius, half by index: keeps captions at nearly the same radius apart.

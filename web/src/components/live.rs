@@ -8,17 +8,14 @@ use leptos::html::Video;
 use leptos::prelude::*;
 use wasm_bindgen_futures::spawn_local;
 
+use super::error_card::ErrorNote;
 use super::ladder::Ladder;
 use crate::camera::{Camera, LIVE_SIDE, frame, is_offered};
-use crate::controller::AppController;
-use crate::messages::photo_id::PhotoId;
-use crate::messages::query::{Query, QueryAnswer};
-use crate::photo::bytes_of;
-use crate::state::session::{Engine, Event};
+use crate::state::session::{Answer, Engine, Event};
 use crate::state::steady::Steady;
 use crate::ui_error::UiError;
 use crate::words::{also_sentence, answer_guess, answer_sentence};
-use crate::workspace::{Workspace, result_of, use_workspace};
+use crate::workspace::{Workspace, use_workspace};
 
 /// Pause between two frames in milliseconds, in which the page draws.
 const PAUSE_MS: u32 = 30;
@@ -33,7 +30,7 @@ const REFRESH: u32 = 16;
 const KEPT_SIDE: f64 = 4096.0;
 
 /// Whether the camera runs, and what it shows; cheap to copy.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub struct Live {
     /// Whether the visitor has switched it on.
     pub is_on: RwSignal<bool>,
@@ -42,18 +39,6 @@ pub struct Live {
     error: RwSignal<Option<UiError>>,
     /// Number of frames read so far.
     count: RwSignal<u32>,
-}
-
-impl Default for Live {
-    fn default() -> Self {
-        Self {
-            is_on: RwSignal::new(false),
-            camera: RwSignal::new_local(None),
-            result: RwSignal::new(None),
-            error: RwSignal::new(None),
-            count: RwSignal::new(0),
-        }
-    }
 }
 
 impl Live {
@@ -74,18 +59,6 @@ impl Live {
                     self.stop();
                 }
             }
-        });
-    }
-
-    /// Stops the camera whenever another photo is given, by its shutter or otherwise.
-    pub fn stop_at_photos(self, controller: AppController) {
-        let photo = controller.photo;
-        Effect::new(move |before: Option<Option<PhotoId>>| {
-            let now = photo.with(|photo| photo.as_ref().map(|photo| photo.id));
-            if before.is_some_and(|before| before != now) {
-                self.stop();
-            }
-            now
         });
     }
 
@@ -111,13 +84,7 @@ pub fn LiveButton() -> impl IntoView {
                 "Live camera"
             </button>
         </Show>
-        {move || {
-            live.error
-                .get()
-                .map(|error| {
-                    view! { <p class="note is-error" role="alert">{error.what} " " {error.todo}</p> }
-                })
-        }}
+        <ErrorNote error=live.error />
     }
 }
 
@@ -134,13 +101,11 @@ pub fn LiveView() -> impl IntoView {
     });
     // Without an engine there is nothing to wait for.
     Effect::new(move |_| {
-        let failed = workspace
-            .controller
-            .session
-            .with(|session| match &session.engine {
-                Engine::Failed(error) => Some(error.clone()),
-                _ => None,
-            });
+        let session = workspace.controller.session;
+        let failed = session.with(|session| match &session.engine {
+            Engine::Failed(error) => Some(error.clone()),
+            _ => None,
+        });
         if let Some(error) = failed {
             live.error.set(Some(error));
             live.stop();
@@ -220,25 +185,12 @@ async fn follow(workspace: Workspace, live: Live, video: web_sys::HtmlVideoEleme
             TimeoutFuture::new(WAIT_MS).await;
             continue;
         };
-        let Ok(bytes) = bytes_of(&file).await else {
-            continue;
-        };
-        let query = Query::Read {
-            photo,
-            region: None,
-        };
-        let answer = controller.ask(query, Some(bytes), Rc::new(|_, _| ())).await;
-        let read = answer.and_then(|answer| match answer {
-            QueryAnswer::Read { json, .. } => result_of(&json),
-            _ => Err(UiError::version_mismatch(
-                "the answer does not fit the query",
-            )),
-        });
+        let read = controller.read(photo, &file, None).await;
         if live.is_on.try_get_untracked() != Some(true) {
             return;
         }
         match read {
-            Ok(result) => {
+            Ok((Answer { result, .. }, _)) => {
                 live.count.update(|count| *count += 1);
                 if steady.shows(answer_of(&result)) && replaces(live, &result) {
                     live.result.set(Some(result));

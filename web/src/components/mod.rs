@@ -34,7 +34,6 @@ mod teach;
 mod tree;
 mod tree_rows;
 mod tree_search;
-mod tree_switch;
 mod walk;
 mod why_not;
 mod workspace;

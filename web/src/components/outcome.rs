@@ -47,12 +47,8 @@ impl Content {
 /// The column.
 #[component]
 pub fn Outcome() -> impl IntoView {
-    let controller = use_controller();
-    let content = Memo::new(move |_| {
-        controller
-            .session
-            .with(|session| (session.turn, Content::of(session)))
-    });
+    let session = use_controller().session;
+    let content = Memo::new(move |_| session.with(|session| (session.turn, Content::of(session))));
     view! {
         <div class="words" class:is-empty=move || content.with(|(_, content)| *content == Content::Nothing)>
             // One entry with a key, so that every turn is drawn again: the ladder is animated again, and
@@ -75,10 +71,7 @@ pub fn Outcome() -> impl IntoView {
 
 /// Placeholder for a pending answer.
 #[component]
-fn Wait(
-    /// Text that explains the wait.
-    words: &'static str,
-) -> impl IntoView {
+fn Wait(words: &'static str) -> impl IntoView {
     view! {
         <div class="wait" data-testid="wait">
             <p class="wait-words">{words}</p>

@@ -5,15 +5,13 @@ use std::sync::Arc;
 
 use espalier_core::taxonomy::Taxonomy;
 use leptos::prelude::*;
-use wasm_bindgen::JsCast as _;
 use wasm_bindgen_futures::{JsFuture, spawn_local};
-use web_sys::{Event, HtmlInputElement};
+use web_sys::HtmlInputElement;
 
-use super::tree_switch::switch_tree;
+use super::error_card::ErrorNote;
 use crate::load::progress::format_bytes;
 use crate::messages::query::{Query, QueryAnswer, TreeSource};
 use crate::save::{store, stored};
-use crate::state::outline::Outline;
 use crate::ui_error::UiError;
 use crate::workspace::{Workspace, use_workspace};
 
@@ -50,15 +48,7 @@ pub fn OwnTree() -> impl IntoView {
                             })
                     }}
                 </p>
-                {move || {
-                    form.error
-                        .get()
-                        .map(|e| {
-                            view! {
-                                <p class="note is-error" role="alert">{e.what} " " {e.todo}</p>
-                            }
-                        })
-                }}
+                <ErrorNote error=form.error />
             </div>
         </details>
     }
@@ -112,7 +102,7 @@ fn other_actions(form: Form) -> impl IntoView {
                 class="visually-hidden"
                 type="file"
                 accept=".txt,.csv,.tsv,.nwk,.newick,.tree,.tre,.nex,.nexus,text/*"
-                on:change=move |event| form.read_file(&event)
+                on:change:target=move |event| form.read_file(&event.target())
             />
             <span>"Open a file"</span>
         </label>
@@ -201,23 +191,15 @@ impl Form {
             KEY,
             Some(text).filter(|text| text.len() <= MAX_STORED_BYTES),
         );
-        let tree = Arc::new(tree);
-        let outline = Outline::new(&tree);
-        self.workspace.visitor_tree.set(Some(tree));
-        switch_tree(self.workspace, TreeSource::Bundle);
-        switch_tree(self.workspace, TreeSource::Own);
-        self.workspace.outline.set(outline);
+        self.workspace.visitor_tree.set(Some(Arc::new(tree)));
+        // There and back, so that nothing of an earlier tree of the visitor stays.
+        self.workspace.switch_tree(TreeSource::Bundle);
+        self.workspace.switch_tree(TreeSource::Own);
     }
 
     /// Puts the content of the chosen file into the field.
-    fn read_file(self, event: &Event) {
-        let input = event
-            .target()
-            .and_then(|t| t.dyn_into::<HtmlInputElement>().ok());
-        let file = input
-            .and_then(|input| input.files())
-            .and_then(|files| files.get(0));
-        if let Some(file) = file {
+    fn read_file(self, input: &HtmlInputElement) {
+        if let Some(file) = input.files().and_then(|files| files.get(0)) {
             spawn_local(async move {
                 if let Ok(read) = JsFuture::from(file.text()).await {
                     self.text.set(read.as_string().unwrap_or_default());
@@ -230,7 +212,7 @@ impl Form {
     fn forget(self) {
         store(KEY, None);
         self.text.set(String::new());
-        switch_tree(self.workspace, TreeSource::Bundle);
+        self.workspace.switch_tree(TreeSource::Bundle);
         self.workspace.visitor_tree.set(None);
     }
 }
@@ -238,12 +220,7 @@ impl Form {
 /// Parses the engine's answer to [`Query::EmbedTree`].
 fn tree_of(answer: QueryAnswer) -> Result<(Taxonomy, Option<String>), UiError> {
     match answer {
-        QueryAnswer::TreeEmbedded { tsv, note } => match Taxonomy::from_tsv(&tsv) {
-            Ok(tree) => Ok((tree, note)),
-            Err(error) => Err(UiError::from(&error)),
-        },
-        _ => Err(UiError::version_mismatch(
-            "the answer does not fit the query",
-        )),
+        QueryAnswer::TreeEmbedded { tsv, note } => Ok((Taxonomy::from_tsv(&tsv)?, note)),
+        _ => Err(UiError::other_answer()),
     }
 }

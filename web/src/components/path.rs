@@ -16,10 +16,7 @@ const NEGLIGIBLE: f64 = 0.05;
 /// The path as an ordered list with a bar for each uncertain step. Steps that nobody would name, such as
 /// "whole" and "instrumentality", are shown on demand.
 #[component]
-pub fn Path(
-    /// Path and stop.
-    taxonomy: TaxonomyResult,
-) -> impl IntoView {
+pub fn Path(taxonomy: TaxonomyResult) -> impl IntoView {
     let workspace = use_workspace();
     let every = RwSignal::new(false);
     let steps = move || {

@@ -7,7 +7,7 @@ use leptos::ev;
 use leptos::prelude::*;
 use wasm_bindgen::JsCast as _;
 use wasm_bindgen_futures::spawn_local;
-use web_sys::{Element, Event as DomEvent, EventTarget, HtmlElement, HtmlInputElement};
+use web_sys::{Element, EventTarget, HtmlElement, HtmlInputElement};
 
 use super::folder::Folder;
 use super::heat::{HeatButton, HeatPanel};
@@ -23,28 +23,20 @@ use crate::ui_error::UiError;
 /// them.
 const FORMATS: &str = "image/jpeg,image/png,image/webp,image/gif,image/bmp";
 
-/// Handles a visitor's input: shows a single photo, lists several in a table.
-#[derive(Clone, Copy)]
-pub struct InputHandler {
-    folder: Folder,
-}
-
-impl InputHandler {
-    /// Handles the input or its error.
-    pub fn handle(self, input: Result<PhotoInput, UiError>) {
-        let controller = self.folder.controller();
-        match input {
-            Ok(PhotoInput::Files(files)) if files.len() > 1 => self.folder.begin(files),
-            Ok(PhotoInput::Files(files)) => {
-                if let Some(file) = files.into_iter().next() {
-                    controller.set_photo(Ok((file, None)));
-                }
+/// Handles a visitor's input or its error: shows a single photo, lists several in a table.
+fn handle(folder: Folder, input: Result<PhotoInput, UiError>) {
+    let controller = folder.controller();
+    match input {
+        Ok(PhotoInput::Files(files)) if files.len() > 1 => folder.begin(files),
+        Ok(PhotoInput::Files(files)) => {
+            if let Some(file) = files.into_iter().next() {
+                controller.set_photo(Ok((file, None)));
             }
-            Ok(PhotoInput::Link(address)) => spawn_local(async move {
-                controller.set_photo(fetch_linked(&address).await.map(|file| (file, None)));
-            }),
-            Err(error) => controller.set_photo(Err(error)),
         }
+        Ok(PhotoInput::Link(address)) => spawn_local(async move {
+            controller.set_photo(fetch_linked(&address).await.map(|file| (file, None)));
+        }),
+        Err(error) => controller.set_photo(Err(error)),
     }
 }
 
@@ -52,14 +44,13 @@ impl InputHandler {
 #[component]
 pub fn PhotoDrop() -> impl IntoView {
     let controller = use_controller();
-    let handler = InputHandler {
-        folder: expect_context::<Folder>(),
-    };
+    let folder = expect_context::<Folder>();
     let over = RwSignal::new(false);
     let selected_part = expect_context::<SelectedPart>();
     let live = expect_context::<Live>();
-    live.stop_at_photos(controller);
-    listen(handler, over);
+    // By its shutter or otherwise.
+    controller.on_new_photo(move || live.stop());
+    listen(folder, over);
     samples::listen(controller);
     let has_photo = move || controller.photo.with(Option::is_some);
     view! {
@@ -73,7 +64,7 @@ pub fn PhotoDrop() -> impl IntoView {
                     Some(photo) => {
                         let sample = photo.sample.as_deref().and_then(samples::alt_of);
                         let alt = sample.unwrap_or_else(|| format!("Your photo, {}", photo.name()));
-                        view! { <PhotoView url=photo.url().to_owned() alt /> }.into_any()
+                        view! { <PhotoView url=photo.url.clone() alt /> }.into_any()
                     }
                     None if live.is_on.get() => ().into_any(),
                     None => view! { <Invitation /> }.into_any(),
@@ -86,7 +77,7 @@ pub fn PhotoDrop() -> impl IntoView {
                             accept=FORMATS
                             multiple
                             data-testid="file-input"
-                            on:change=move |event| on_files_chosen(handler, &event)
+                            on:change:target=move |event| on_files_chosen(folder, &event.target())
                         />
                         <span>
                             {move || if has_photo() { "Another photo" } else { "Choose a photo" }}
@@ -99,14 +90,14 @@ pub fn PhotoDrop() -> impl IntoView {
                             accept="image/*"
                             capture="environment"
                             data-testid="camera-input"
-                            on:change=move |event| on_files_chosen(handler, &event)
+                            on:change:target=move |event| on_files_chosen(folder, &event.target())
                         />
                         <span>"Take one"</span>
                     </label>
                     <PartButton />
                     <HeatButton on_open=move |()| selected_part.clear() />
                     <LiveButton />
-                    <MoreInputs handler />
+                    <MoreInputs folder />
                 </div>
                 <p class="frame-over" aria-hidden="true">"Drop it here"</p>
             </div>
@@ -124,10 +115,7 @@ fn shown_photo(controller: AppController, live: Live) -> Option<Rc<Photo>> {
 
 /// Less common inputs: an address, a whole folder.
 #[component]
-fn MoreInputs(
-    /// The handler of photos.
-    handler: InputHandler,
-) -> impl IntoView {
+fn MoreInputs(folder: Folder) -> impl IntoView {
     let address = RwSignal::new(String::new());
     let open = RwSignal::new(false);
     let submit = move |event: leptos::ev::SubmitEvent| {
@@ -135,7 +123,7 @@ fn MoreInputs(
         let link = address.get_untracked().trim().to_owned();
         if !link.is_empty() {
             open.set(false);
-            handler.handle(Ok(PhotoInput::Link(link)));
+            handle(folder, Ok(PhotoInput::Link(link)));
         }
     };
     view! {
@@ -175,7 +163,7 @@ fn MoreInputs(
                     type="file"
                     prop:webkitdirectory=true
                     data-testid="folder-input"
-                    on:change=move |event| on_files_chosen(handler, &event)
+                    on:change:target=move |event| on_files_chosen(folder, &event.target())
                 />
                 <span>"A folder of photos"</span>
             </label>
@@ -194,15 +182,11 @@ fn Invitation() -> impl IntoView {
     }
 }
 
-fn on_files_chosen(handler: InputHandler, event: &DomEvent) {
-    let input = event
-        .target()
-        .and_then(|target| target.dyn_into::<HtmlInputElement>().ok());
-    let Some(input) = input else { return };
+fn on_files_chosen(folder: Folder, input: &HtmlInputElement) {
     // Without a file, the dialogue was closed without a choice.
     let files = image_files(input.files());
     if !files.is_empty() {
-        handler.handle(Ok(PhotoInput::Files(files)));
+        handle(folder, Ok(PhotoInput::Files(files)));
     }
     // Allows the same file to be chosen again.
     input.set_value("");
@@ -217,7 +201,7 @@ fn accepts_text(target: Option<EventTarget>) -> bool {
 }
 
 /// Listens for drop and paste on the whole page, not only on the frame.
-fn listen(handler: InputHandler, over: RwSignal<bool>) {
+fn listen(folder: Folder, over: RwSignal<bool>) {
     let dragged = window_event_listener(ev::dragover, move |event| {
         // Otherwise the browser would leave the page and open the file.
         event.prevent_default();
@@ -236,20 +220,17 @@ fn listen(handler: InputHandler, over: RwSignal<bool>) {
     let dropped = window_event_listener(ev::drop, move |event| {
         event.prevent_default();
         over.set(false);
-        handler.handle(input_of(event.data_transfer(), "dropped"));
+        handle(folder, input_of(event.data_transfer(), "dropped"));
     });
     let pasted = window_event_listener(ev::paste, move |event| {
         if accepts_text(event.target()) {
             return;
         }
-        let controller = handler.folder.controller();
-        match input_of(event.clipboard_data(), "pasted") {
-            Ok(input) => handler.handle(Ok(input)),
-            // An accidental paste must not discard an answer.
-            Err(error) if controller.photo.with_untracked(Option::is_none) => {
-                handler.handle(Err(error));
-            }
-            Err(_) => {}
+        let input = input_of(event.clipboard_data(), "pasted");
+        let has_photo = folder.controller().photo.with_untracked(Option::is_some);
+        // An accidental paste must not discard an answer.
+        if input.is_ok() || !has_photo {
+            handle(folder, input);
         }
     });
     on_cleanup(move || {

@@ -10,19 +10,18 @@ use wasm_bindgen_futures::spawn_local;
 use web_sys::{Element, HtmlImageElement, KeyboardEvent, PointerEvent};
 
 use super::heat::{Heat, HeatOverlay};
-use crate::controller::use_controller;
+use crate::controller::{AppController, use_controller};
 use crate::messages::photo_id::PhotoId;
-use crate::messages::query::{Query, QueryAnswer};
 use crate::state::region::Region;
-use crate::state::session::Answer;
+use crate::state::session::{Answer, Work};
 use crate::ui_error::UiError;
-use crate::workspace::{Workspace, result_of, use_workspace};
+use crate::workspace::use_workspace;
 
 /// Delay after the last change of the box before it is read.
 const READ_DELAY: Duration = Duration::from_millis(260);
 
 /// The selected part of the photo.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub struct SelectedPart {
     /// The box; `None` if the whole photo is selected.
     pub region: RwSignal<Option<Region>>,
@@ -30,16 +29,6 @@ pub struct SelectedPart {
     pub answer: RwSignal<Option<Result<Rc<Answer>, UiError>>, LocalStorage>,
     /// Number of the latest query; answers to older ones are discarded.
     latest: RwSignal<Option<PhotoId>>,
-}
-
-impl Default for SelectedPart {
-    fn default() -> Self {
-        Self {
-            region: RwSignal::new(None),
-            answer: RwSignal::new_local(None),
-            latest: RwSignal::new(None),
-        }
-    }
 }
 
 impl SelectedPart {
@@ -57,7 +46,7 @@ pub fn PartButton() -> impl IntoView {
     let workspace = use_workspace();
     let selected_part = expect_context::<SelectedPart>();
     let heat = expect_context::<Heat>();
-    follow_selection(workspace, selected_part);
+    follow_selection(workspace.controller, selected_part);
     let is_on = move || selected_part.region.with(Option::is_some);
     view! {
         <Show when=move || workspace.answer().is_some()>
@@ -82,17 +71,8 @@ pub fn PartButton() -> impl IntoView {
 }
 
 /// Reads the part once the box is stable, and clears it when the photo changes.
-fn follow_selection(workspace: Workspace, selected_part: SelectedPart) {
-    let controller = workspace.controller;
-    Effect::new(move |before: Option<Option<PhotoId>>| {
-        let photo = controller
-            .photo
-            .with(|photo| photo.as_ref().map(|photo| photo.id));
-        if before.is_some_and(|before| before != photo) {
-            selected_part.clear();
-        }
-        photo
-    });
+fn follow_selection(controller: AppController, selected_part: SelectedPart) {
+    controller.on_new_photo(move || selected_part.clear());
     let pending = StoredValue::new(None::<TimeoutHandle>);
     Effect::new(move |_| {
         let region = selected_part.region.get();
@@ -100,46 +80,25 @@ fn follow_selection(workspace: Workspace, selected_part: SelectedPart) {
             timer.clear();
         }
         if let Some(region) = region {
-            let timer =
-                set_timeout_with_handle(move || read(workspace, selected_part, region), READ_DELAY)
-                    .ok();
-            pending.set_value(timer);
+            let read = move || read(controller, selected_part, region);
+            pending.set_value(set_timeout_with_handle(read, READ_DELAY).ok());
         }
     });
 }
 
-fn read(workspace: Workspace, selected_part: SelectedPart, region: Region) {
-    let controller = workspace.controller;
+fn read(controller: AppController, selected_part: SelectedPart, region: Region) {
     let Some(photo) = controller.photo.get_untracked() else {
         return;
     };
     let id = controller.next_id();
     selected_part.latest.set(Some(id));
     spawn_local(async move {
-        let query = Query::Read {
-            photo: id,
-            region: Some(region.corners()),
-        };
-        let answer = match photo.bytes().await {
-            Ok(bytes) => controller.ask(query, Some(bytes), Rc::new(|_, _| ())).await,
-            Err(error) => Err(error),
-        };
-        if selected_part.latest.get_untracked() != Some(id) {
-            return;
+        let region = Some(region.corners());
+        let answer = controller.read(id, &photo.file, region).await;
+        if selected_part.latest.get_untracked() == Some(id) {
+            let answer = answer.map(|(answer, _)| Rc::new(answer));
+            selected_part.answer.set(Some(answer));
         }
-        let answer = answer.and_then(|answer| match answer {
-            QueryAnswer::Read { json, .. } => result_of(&json).map(|result| {
-                Rc::new(Answer {
-                    photo: id,
-                    result,
-                    json,
-                })
-            }),
-            _ => Err(UiError::version_mismatch(
-                "the answer does not fit the query",
-            )),
-        });
-        selected_part.answer.set(Some(answer));
     });
 }
 
@@ -151,7 +110,7 @@ pub fn PhotoView(
     /// Alternative text.
     alt: String,
 ) -> impl IntoView {
-    let controller = use_controller();
+    let session = use_controller().session;
     let selected_part = expect_context::<SelectedPart>();
     let broken = RwSignal::new(false);
     let ratio = RwSignal::new(1.0_f64);
@@ -164,12 +123,7 @@ pub fn PhotoView(
             ratio.set(f64::from(width.max(1)) / f64::from(height.max(1)));
         }
     };
-    let reading = move || {
-        use crate::state::session::Work;
-        controller
-            .session
-            .with(|session| matches!(session.work, Work::Running(_)))
-    };
+    let reading = move || session.with(|session| matches!(session.work, Work::Running(_)));
     view! {
         <figure class="photo" class:is-reading=reading>
             <Show
@@ -198,10 +152,7 @@ pub fn PhotoView(
 
 /// The box, and the layer that it is drawn on.
 #[component]
-fn PartBox(
-    /// The selected part.
-    selected_part: SelectedPart,
-) -> impl IntoView {
+fn PartBox(selected_part: SelectedPart) -> impl IntoView {
     let handle = NodeRef::<Div>::new();
     let layer = BoxLayer {
         selected_part,

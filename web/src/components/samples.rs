@@ -1,7 +1,6 @@
 //! The sample photos. The HTML contains them as links that work before any code has loaded; this
 //! module reads them without leaving the page.
 
-use gloo_net::http::Request;
 use js_sys::{Array, Uint8Array};
 use leptos::ev;
 use leptos::prelude::*;
@@ -10,6 +9,7 @@ use wasm_bindgen_futures::spawn_local;
 use web_sys::{Blob, BlobPropertyBag, Element, File};
 
 use crate::controller::AppController;
+use crate::load::fetch::fetch_small;
 use crate::photo::file_of;
 use crate::state::link::is_name;
 use crate::ui_error::UiError;
@@ -31,7 +31,6 @@ pub fn listen(controller: AppController) {
 }
 
 /// Returns the alternative text of a sample from the HTML.
-#[must_use]
 pub fn alt_of(name: &str) -> Option<String> {
     let image = document().query_selector(&format!("[data-sample=\"{name}\"] img"));
     let words = image.ok().flatten()?.get_attribute("alt")?;
@@ -49,13 +48,7 @@ pub fn read(controller: AppController, name: String) {
 
 async fn fetch(base: &str, name: &str) -> Result<File, UiError> {
     let file = format!("{name}.jpg");
-    let response = Request::get(&format!("{base}samples/{file}")).send().await;
-    let response = response.map_err(|error| UiError::network(&file, error.to_string()))?;
-    if !response.ok() {
-        return Err(UiError::missing_file(&file, response.status()));
-    }
-    let bytes = response.binary().await;
-    let bytes = bytes.map_err(|error| UiError::network(&file, error.to_string()))?;
+    let bytes = fetch_small(&format!("{base}samples/{file}"), &file).await?;
     let options = BlobPropertyBag::new();
     options.set_type("image/jpeg");
     let parts = Array::of1(&Uint8Array::from(bytes.as_slice()));

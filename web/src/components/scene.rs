@@ -23,7 +23,7 @@ pub struct DiskPositions {
 }
 
 /// Display state of the disk; cheap to copy.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub struct Scene {
     /// Positions of the nodes and the photo.
     pub positions: RwSignal<Option<Arc<DiskPositions>>>,

@@ -11,20 +11,13 @@ use super::scene::{DiskPositions, Scene};
 use super::walk::WalkView;
 use crate::messages::photo_id::PhotoId;
 use crate::messages::query::{Query, QueryAnswer, TreeSource};
-use crate::state::view::View;
 use crate::workspace::{Workspace, use_workspace};
 
 /// The panel.
 #[component]
 pub fn SpacePanel() -> impl IntoView {
     let workspace = use_workspace();
-    let scene = Scene {
-        positions: RwSignal::new(None),
-        view: RwSignal::new(View::default()),
-        steps: RwSignal::new(Arc::default()),
-        step: RwSignal::new(0),
-        to: RwSignal::new(None),
-    };
+    let scene = Scene::default();
     // Queried once the photo has its place in the tree, so that both refer to the same photo; and
     // again when its answer changes, because finer captions came or a name was taught.
     let subject = Memo::new(move |_| {
@@ -35,8 +28,10 @@ pub fn SpacePanel() -> impl IntoView {
     follow_walk(workspace, scene, subject);
     let explained = move || {
         let numbers = workspace.controller.numbers.get();
-        let positions = scene.positions.get().filter(|_| numbers);
-        positions.map(|positions| explained_words(positions.explained))
+        let explained = scene.positions.get().filter(|_| numbers)?.explained * 100.0;
+        Some(format!(
+            " Its two axes keep {explained:.0} percent of the differences between concepts."
+        ))
     };
     view! {
         <section class="sheet" aria-labelledby="space-title" data-testid="space-panel">
@@ -116,14 +111,6 @@ fn follow_walk(workspace: Workspace, scene: Scene, subject: Subject) {
             }
         });
     });
-}
-
-/// Says how much of the space two dimensions keep.
-fn explained_words(explained: f64) -> String {
-    format!(
-        " Its two axes keep {:.0} percent of the differences between concepts.",
-        explained * 100.0
-    )
 }
 
 /// Maximum number of likely concepts shown, and the minimum probability of one.

@@ -13,12 +13,8 @@ use crate::workspace::{Workspace, use_workspace};
 /// A visually hidden ARIA live region.
 #[component]
 pub fn Status() -> impl IntoView {
-    let (controller, workspace) = (use_controller(), use_workspace());
-    let text = Memo::new(move |_| {
-        controller
-            .session
-            .with(|session| status_text(session, workspace))
-    });
+    let (session, workspace) = (use_controller().session, use_workspace());
+    let text = Memo::new(move |_| session.with(|session| status_text(session, workspace)));
     view! {
         <p class="visually-hidden" role="status" aria-live="polite" data-testid="status">
             {text}

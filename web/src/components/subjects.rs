@@ -10,6 +10,7 @@ use wasm_bindgen_futures::spawn_local;
 use super::ladder::Ladder;
 use crate::messages::photo_id::PhotoId;
 use crate::messages::query::{Query, QueryAnswer, TreeSource};
+use crate::state::heat::where_is;
 use crate::workspace::{Workspace, use_workspace};
 
 /// Delay after an answer before the photo's parts are read, so that a visitor who goes on to the
@@ -25,7 +26,6 @@ pub struct Subjects {
 
 impl Subjects {
     /// Looks for two subjects in each photo that gets an answer.
-    #[must_use]
     pub fn new(workspace: Workspace) -> Self {
         let subjects = Self {
             found: RwSignal::new(Vec::new()),
@@ -76,37 +76,9 @@ impl Subjects {
     }
 }
 
-/// Says where a half or a quarter of the photo lies.
-fn side([left, top, right, bottom]: [f32; 4]) -> &'static str {
-    let across = match (left > 0.0, right < 1.0) {
-        (false, true) => Some("left"),
-        (true, false) => Some("right"),
-        _ => None,
-    };
-    let down = match (top > 0.0, bottom < 1.0) {
-        (false, true) => Some("top"),
-        (true, false) => Some("bottom"),
-        _ => None,
-    };
-    match (across, down) {
-        (Some("left"), Some("top")) => "in the upper left",
-        (Some("left"), Some(_)) => "in the lower left",
-        (Some(_), Some("top")) => "in the upper right",
-        (Some(_), Some(_)) => "in the lower right",
-        (Some("left"), None) => "on the left",
-        (Some(_), None) => "on the right",
-        (None, Some("top")) => "at the top",
-        (None, Some(_)) => "at the bottom",
-        (None, None) => "in the photo",
-    }
-}
-
 /// Shows the ladders of both subjects.
 #[component]
-pub fn SubjectsView(
-    /// The result for the whole photo.
-    result: CaptionResult,
-) -> impl IntoView {
+pub fn SubjectsView(result: CaptionResult) -> impl IntoView {
     let (workspace, subjects) = (use_workspace(), expect_context::<Subjects>());
     move || {
         let found = subjects.shown(workspace);
@@ -134,29 +106,8 @@ fn ladder_of(subject: &Subject, result: &CaptionResult) -> impl IntoView + use<>
     let name = spoken_name(&subject.node, &subject.name);
     view! {
         <div class="ladder-of">
-            <h3 class="ladder-title">{name} ", " {side(subject.region)}</h3>
+            <h3 class="ladder-title">{name} ", " {where_is(subject.region)}</h3>
             <Ladder result part=true />
         </div>
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn halves_and_quarters_are_named() {
-        for (region, expected) in [
-            ([0.0, 0.0, 0.5, 1.0], "on the left"),
-            ([0.5, 0.0, 1.0, 1.0], "on the right"),
-            ([0.0, 0.0, 1.0, 0.5], "at the top"),
-            ([0.0, 0.5, 1.0, 1.0], "at the bottom"),
-            ([0.0, 0.0, 0.5, 0.5], "in the upper left"),
-            ([0.5, 0.0, 1.0, 0.5], "in the upper right"),
-            ([0.0, 0.5, 0.5, 1.0], "in the lower left"),
-            ([0.5, 0.5, 1.0, 1.0], "in the lower right"),
-        ] {
-            assert_eq!(side(region), expected);
-        }
     }
 }

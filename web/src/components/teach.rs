@@ -3,14 +3,14 @@
 
 use espalier_core::caption::TaughtConcept;
 use leptos::prelude::*;
-use wasm_bindgen::JsCast as _;
 use wasm_bindgen_futures::{JsFuture, spawn_local};
-use web_sys::{Event, HtmlInputElement};
+use web_sys::HtmlInputElement;
 
+use super::error_card::ErrorNote;
 use crate::photo::image_files;
 use crate::save::save_text;
 use crate::state::lesson::check_words;
-use crate::taught::{Lesson, Taught};
+use crate::taught::Taught;
 use crate::workspace::{Workspace, use_workspace};
 
 /// Name of the saved file.
@@ -127,7 +127,9 @@ fn photo_fields(form: Form) -> impl IntoView {
                     accept="image/*"
                     multiple
                     data-testid="teach-photos"
-                    on:change=move |event| form.choose(&event)
+                    on:change:target=move |event| {
+                        form.files.set(image_files(event.target().files()));
+                    }
                 />
                 <span>{count}</span>
             </label>
@@ -214,15 +216,6 @@ impl Form {
         self.busy.get() || no_photo || self.name.with(|name| name.trim().is_empty())
     }
 
-    fn choose(self, event: &Event) {
-        let input = event
-            .target()
-            .and_then(|t| t.dyn_into::<HtmlInputElement>().ok());
-        if let Some(input) = input {
-            self.files.set(image_files(input.files()));
-        }
-    }
-
     /// Reads the photos and teaches the concept.
     fn send(self) {
         if untrack(|| self.is_blocked()) {
@@ -234,19 +227,15 @@ impl Form {
         ) else {
             return;
         };
-        let lesson = Lesson {
-            name: self.name.get_untracked().trim().to_owned(),
-            below,
-            tree: self.workspace.tree_source.get_untracked(),
-            shown: self.with_shown.get_untracked().then_some(answer.photo),
-            files: self.files.get_untracked(),
-        };
+        let name = self.name.get_untracked().trim().to_owned();
+        let shown = self.with_shown.get_untracked().then_some(answer.photo);
+        let photos = shown.into_iter().collect();
+        let files = self.files.get_untracked();
         self.busy.set(true);
         self.is_error.set(false);
         self.said.set("Reading the photos…".to_owned());
         spawn_local(async move {
-            let name = lesson.name.clone();
-            let outcome = self.taught.learn(lesson).await;
+            let outcome = self.taught.learn(name.clone(), below, photos, files).await;
             self.busy.set(false);
             match outcome {
                 Ok(check) => {
@@ -269,11 +258,7 @@ impl Form {
 fn TaughtList() -> impl IntoView {
     let taught = expect_context::<Taught>();
     let is_empty = move || taught.concepts.with(Vec::is_empty);
-    let open = move |event: Event| {
-        let input = event
-            .target()
-            .and_then(|t| t.dyn_into::<HtmlInputElement>().ok());
-        let Some(input) = input else { return };
+    let open = move |input: HtmlInputElement| {
         let file = input.files().and_then(|files| files.get(0));
         // Allows the same file to be chosen again.
         input.set_value("");
@@ -311,27 +296,21 @@ fn TaughtList() -> impl IntoView {
                     type="file"
                     accept=".json,application/json"
                     data-testid="teach-open"
-                    on:change=open
+                    on:change:target=move |event| open(event.target())
                 />
                 <span>"Open saved names"</span>
             </label>
         </div>
-        {move || {
-            taught
-                .error
-                .get()
-                .map(|error| view! { <p class="note is-error" role="alert">{error.what} " " {error.todo}</p> })
-        }}
+        <ErrorNote error=taught.error />
     }
 }
 
 /// One taught concept.
 fn line(taught: Taught, concept: TaughtConcept) -> impl IntoView {
     let (id, photos) = (concept.id(), concept.photos.len());
-    let count = if photos == 1 {
-        "1 photo".to_owned()
-    } else {
-        format!("{photos} photos")
+    let count = match photos {
+        1 => "1 photo".to_owned(),
+        n => format!("{n} photos"),
     };
     let name = concept.name;
     view! {

@@ -6,7 +6,6 @@ use super::node::NodeCard;
 use super::own_tree::OwnTree;
 use super::tree_rows::Rows;
 use super::tree_search::TreeSearch;
-use super::tree_switch::switch_tree;
 use crate::messages::query::TreeSource;
 use crate::workspace::use_workspace;
 
@@ -21,7 +20,7 @@ pub fn TreePanel() -> impl IntoView {
                 class="tab"
                 type="button"
                 aria-pressed=move || (workspace.tree_source.get() == source).to_string()
-                on:click=move |_| switch_tree(workspace, source)
+                on:click=move |_| workspace.switch_tree(source)
             >
                 {words}
             </button>

@@ -65,10 +65,7 @@ impl NodeValues {
 
 /// The rows.
 #[component]
-pub fn Rows(
-    /// The taxonomy.
-    tree: Arc<Taxonomy>,
-) -> impl IntoView {
+pub fn Rows(tree: Arc<Taxonomy>) -> impl IntoView {
     let workspace = use_workspace();
     let folder = expect_context::<Folder>();
     let tree = StoredValue::new(tree);
@@ -80,8 +77,9 @@ pub fn Rows(
             tree.with_value(|tree| workspace.outline.with(|outline| outline.rows(tree, weight)))
         })
     });
-    let positions =
-        Memo::new(move |_| rows.with(|rows| rows.iter().map(RowPosition::of).collect()));
+    let current = Memo::new(move |_| {
+        rows.with(|rows| rows.iter().map(|row| (row.key(), row.clone())).collect())
+    });
     view! {
         <ul
             class="tree"
@@ -93,7 +91,7 @@ pub fn Rows(
             // A row keeps its element while it is expanded and collapsed, and with it the focus, so
             // that no key is lost in between.
             <For each=move || rows.get() key=Row::key let(row)>
-                <TreeRow row positions values tree />
+                <TreeRow row current values tree />
             </For>
         </ul>
     }
@@ -150,26 +148,6 @@ fn at_level(row: Element, level: usize) {
     let _ = row.set_attribute("aria-level", &level.to_string());
 }
 
-/// Position of a row and whether it is open; both may change while the row is visible.
-#[derive(Clone, Copy, Default, PartialEq)]
-struct RowPosition {
-    /// As in [`Row::open`].
-    open: Option<bool>,
-    /// As in [`Row::position`].
-    position: usize,
-}
-
-impl RowPosition {
-    /// Returns the key and the position of a row.
-    fn of(row: &Row) -> (String, Self) {
-        let Row { open, position, .. } = *row;
-        (row.key(), Self { open, position })
-    }
-}
-
-/// The positions of all visible rows by their keys.
-type RowPositions = Memo<BTreeMap<String, RowPosition>>;
-
 /// What a row shows of its node and of the outline; cheap to copy.
 #[derive(Clone, Copy)]
 struct RowState {
@@ -213,13 +191,10 @@ impl RowState {
 /// One concept.
 #[component]
 fn TreeRow(
-    /// Its row.
     row: Row,
-    /// The positions of all rows.
-    positions: RowPositions,
-    /// Numbers of all nodes.
+    /// All rows by their keys; position and expansion of a row may change while it is visible.
+    current: Memo<BTreeMap<String, Row>>,
     values: Memo<NodeValues>,
-    /// The taxonomy.
     tree: StoredValue<Arc<Taxonomy>>,
 ) -> impl IntoView {
     let workspace = use_workspace();
@@ -233,12 +208,14 @@ fn TreeRow(
     let state = RowState::new((node, &id), path, values, workspace);
     let key = row.key();
     let element_id = format!("row-{key}");
-    let position = Memo::new(move |_| {
-        let position = positions.with(|positions| positions.get(&key).copied());
-        position.unwrap_or_default()
+    let is_leaf = row.open.is_none();
+    let siblings = row.siblings.to_string();
+    let row = Memo::new(move |_| {
+        let current = current.with(|rows| rows.get(&key).cloned());
+        current.unwrap_or_else(|| row.clone())
     });
     let click = move |_| {
-        expand_or_focus(workspace, path, position.get_untracked().open);
+        expand_or_focus(workspace, path, row.with_untracked(|row| row.open));
         workspace.selected.set(Some(id.clone()));
         follow_focus(workspace);
     };
@@ -247,13 +224,13 @@ fn TreeRow(
             class="tree-row"
             class:on-path=state.on_path
             class:is-stop=state.is_stop
-            class:is-leaf=row.open.is_none()
+            class:is-leaf=is_leaf
             id=element_id
             role="treeitem"
             use:at_level=depth
-            aria-posinset=move || position.get().position.to_string()
-            aria-setsize=row.siblings.to_string()
-            aria-expanded=move || position.get().open.map(|open| open.to_string())
+            aria-posinset=move || row.with(|row| row.position.to_string())
+            aria-setsize=siblings
+            aria-expanded=move || row.with(|row| row.open.map(|open| open.to_string()))
             aria-selected=move || state.selected.get().to_string()
             tabindex=move || if state.focused.get() { "0" } else { "-1" }
             style=("--depth", (depth - 1).to_string())

@@ -8,10 +8,7 @@ use crate::workspace::{Workspace, use_workspace};
 
 /// The slider and the captions along the walk.
 #[component]
-pub fn WalkView(
-    /// The scene to display.
-    scene: Scene,
-) -> impl IntoView {
+pub fn WalkView(scene: Scene) -> impl IntoView {
     let workspace = use_workspace();
     let radius = move || {
         scene.steps.with(|steps| {
@@ -75,7 +72,6 @@ fn target(workspace: Workspace, scene: Scene) -> impl IntoView {
 fn slider(scene: Scene) -> impl IntoView {
     let last = move || scene.steps.with(|steps| steps.len().saturating_sub(1));
     let share = move || {
-        #[expect(clippy::cast_precision_loss, reason = "some forty steps")]
         let share = scene.step.get() as f64 / last().max(1) as f64;
         format!("{:.2}%", share * 100.0)
     };

@@ -173,9 +173,7 @@ impl PhraseForm {
             parts,
         } = answer
         else {
-            return Err(UiError::version_mismatch(
-                "the answer does not fit the query",
-            ));
+            return Err(UiError::other_answer());
         };
         self.fetched.set(true);
         let tree = untrack(|| self.workspace.shown());
@@ -207,10 +205,7 @@ fn show_where(heat: Heat, phrase: &str) {
 
 /// The answer as sentences, with its numbers if they are switched on.
 #[component]
-fn Verdicts(
-    /// The phrase and its verdict.
-    explanation: Explanation,
-) -> impl IntoView {
+fn Verdicts(explanation: Explanation) -> impl IntoView {
     let workspace = use_workspace();
     let verdict = explanation.verdict.clone();
     let concept = verdict.concept.clone();

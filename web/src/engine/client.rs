@@ -9,30 +9,16 @@ use wasm_bindgen::{JsCast as _, JsValue};
 use wasm_bindgen_futures::spawn_local;
 use web_sys::{ErrorEvent, MessageEvent, Worker, WorkerOptions, WorkerType};
 
-use crate::load::fetch::message_of;
+use crate::load::js::message_of;
 use crate::messages::protocol::{Backend, Request, Response};
 use crate::state::session::Event;
 use crate::ui_error::UiError;
-
-/// Handler of the worker's events.
-pub type EventHandler = Rc<dyn Fn(Event)>;
 
 /// A running worker and the closures that listen to it.
 struct Running {
     worker: Worker,
     _on_message: Closure<dyn FnMut(MessageEvent)>,
     _on_error: Closure<dyn FnMut(ErrorEvent)>,
-}
-
-impl Running {
-    /// Terminates the worker. Removes the handlers first, so that late messages are not attributed
-    /// to the next worker.
-    fn terminate(&self) {
-        self.worker.set_onmessage(None);
-        self.worker.set_onerror(None);
-        self.worker.set_onmessageerror(None);
-        self.worker.terminate();
-    }
 }
 
 /// Starts and terminates workers and sends them requests.
@@ -51,7 +37,7 @@ impl Client {
         &self,
         folder: &str,
         backend: Backend,
-        handler: EventHandler,
+        handler: Rc<dyn Fn(Event)>,
     ) -> Result<(), UiError> {
         self.stop();
         let url = format!("{folder}worker.js?engine={}", backend.program());
@@ -86,7 +72,11 @@ impl Client {
     /// Terminates the current worker, if any, which frees its memory.
     pub fn stop(&self) {
         if let Some(running) = self.running.borrow_mut().take() {
-            running.terminate();
+            // Late messages must not be attributed to the next worker.
+            running.worker.set_onmessage(None);
+            running.worker.set_onerror(None);
+            running.worker.set_onmessageerror(None);
+            running.worker.terminate();
             // This call may come from one of its own closures, which must outlive the call.
             spawn_local(async move { drop(running) });
         }
@@ -101,8 +91,7 @@ impl Client {
         let Some(running) = running.as_ref() else {
             return Err(UiError::died("no engine is running"));
         };
-        let text = serde_json::to_string(request)
-            .map_err(|error| UiError::version_mismatch(error.to_string()))?;
+        let text = serde_json::to_string(request)?;
         let message = Array::of2(&text.into(), &photo.map_or(JsValue::NULL, JsValue::from));
         let transferred = photo.map_or_else(Array::new, |buffer| Array::of1(buffer));
         running
@@ -130,6 +119,6 @@ fn parse_message(data: &JsValue) -> Event {
     };
     match serde_json::from_str::<Response>(&text) {
         Ok(response) => Event::Received(response),
-        Err(error) => Event::WorkerFailed(UiError::version_mismatch(error.to_string())),
+        Err(error) => Event::WorkerFailed(error.into()),
     }
 }

@@ -3,8 +3,6 @@
 #[cfg(target_arch = "wasm32")]
 pub mod client;
 #[cfg(all(target_arch = "wasm32", feature = "engine"))]
-mod clock;
-#[cfg(all(target_arch = "wasm32", feature = "engine"))]
 pub mod device;
 #[cfg(all(target_arch = "wasm32", feature = "engine"))]
 mod photo_store;

@@ -6,9 +6,8 @@ use espalier_core::bundle::{BundleFiles, Manifest};
 use espalier_core::caption::{
     CaptionResult, Captioner, Reading, Receipt, Request, TaughtConcept, placed_in,
 };
-use serde::Serialize;
 
-use super::clock::now;
+use crate::load::js::now;
 use crate::messages::photo_id::PhotoId;
 use crate::messages::protocol::{Backend, Response};
 use crate::narration::{narrate, place_sentence};
@@ -34,7 +33,6 @@ pub struct PhotoStore {
 
 impl PhotoStore {
     /// Creates a store without photos.
-    #[must_use]
     pub fn new(backend: Backend, manifest: Manifest, captioner: Captioner) -> Self {
         Self {
             backend,
@@ -68,8 +66,7 @@ impl PhotoStore {
             region,
             below: None,
         };
-        let reading = self.captioner.read(photo, request, now).await;
-        let reading = reading.map_err(|error| UiError::from(&error))?;
+        let reading = self.captioner.read(photo, request, now).await?;
         let json = self.json(&reading);
         let photo = StoredPhoto { id, reading };
         self.photos.retain(|other| other.id != id);
@@ -79,7 +76,6 @@ impl PhotoStore {
     }
 
     /// Returns the model.
-    #[must_use]
     pub fn captioner(&self) -> &Captioner {
         &self.captioner
     }
@@ -107,9 +103,8 @@ impl PhotoStore {
     pub fn rank(&mut self, id: PhotoId, below: Option<String>) -> Result<Response, UiError> {
         let index = self.find(id)?;
         let reading = &mut self.photos[index].reading;
-        reading
-            .rank_again(&self.captioner, below)
-            .map_err(unknown_node)?;
+        let ranked = reading.rank_again(&self.captioner, below);
+        ranked.map_err(unknown_node)?;
         let json = self.json(&self.photos[index].reading)?;
         Ok(Response::Result { id, json })
     }
@@ -119,15 +114,15 @@ impl PhotoStore {
     /// # Errors
     /// When the JSON is not a result.
     pub fn narrate(&self, id: PhotoId, json: &str) -> Result<Response, UiError> {
-        let result: CaptionResult = serde_json::from_str(json).map_err(version_mismatch)?;
+        let result: CaptionResult = serde_json::from_str(json)?;
         let tree = self.captioner.classifier().taxonomy();
         let mut narration = narrate(&result, &self.manifest, Some(tree));
-        if let Ok(index) = self.find(id)
-            && let Some(below) = &self.photos[index].reading.below
+        if let Ok(reading) = self.reading(id)
+            && let Some(below) = &reading.below
         {
             let mut receipt = Receipt::new(result, &self.manifest);
             receipt.below = Some(below.clone());
-            narration.receipt = json_of(&receipt)?;
+            narration.receipt = serde_json::to_string_pretty(&receipt)?;
         }
         Ok(Response::Narrated { id, narration })
     }
@@ -137,11 +132,9 @@ impl PhotoStore {
     /// # Errors
     /// When the photo is no longer stored, or the taxonomy lacks the node.
     pub fn lineage(&self, id: PhotoId, node: &str) -> Result<Response, UiError> {
-        let reading = &self.photos[self.find(id)?].reading;
-        let lineage = self
-            .captioner
-            .lineage(&reading.embedding, node)
-            .map_err(unknown_node)?;
+        let reading = self.reading(id)?;
+        let lineage = self.captioner.lineage(&reading.embedding, node);
+        let lineage = lineage.map_err(unknown_node)?;
         let sentence = place_sentence(&lineage, &reading.caption.taxonomy);
         Ok(Response::Lineage {
             id,
@@ -156,9 +149,7 @@ impl PhotoStore {
     /// # Errors
     /// When the files do not fit the bundle.
     pub fn grow(&mut self, shard: u32, files: &BundleFiles) -> Result<Vec<Response>, UiError> {
-        self.captioner
-            .grow(&self.manifest, shard, files)
-            .map_err(|error| UiError::from(&error))?;
+        self.captioner.grow(&self.manifest, shard, files)?;
         self.rank_all()
     }
 
@@ -169,9 +160,7 @@ impl PhotoStore {
     /// When a concept is invalid.
     pub fn teach(&mut self, concepts: &[TaughtConcept]) -> Result<Vec<Response>, UiError> {
         let ours = placed_in(self.captioner.untaught().taxonomy(), concepts);
-        self.captioner
-            .teach(&ours)
-            .map_err(|error| UiError::bad_concepts(&error))?;
+        self.captioner.teach(&ours).map_err(UiError::bad_concepts)?;
         self.rank_all()
     }
 
@@ -201,16 +190,9 @@ impl PhotoStore {
     }
 
     fn json(&self, reading: &Reading) -> Result<String, UiError> {
-        json_of(&reading.result(&self.captioner, self.backend.as_str()))
+        let result = reading.result(&self.captioner, self.backend.as_str());
+        Ok(serde_json::to_string_pretty(&result)?)
     }
-}
-
-fn json_of(value: &impl Serialize) -> Result<String, UiError> {
-    serde_json::to_string_pretty(value).map_err(version_mismatch)
-}
-
-fn version_mismatch(error: serde_json::Error) -> UiError {
-    UiError::version_mismatch(error.to_string())
 }
 
 /// Converts the error about a missing node. The request is at fault, not the model or the engine.

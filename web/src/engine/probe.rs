@@ -6,6 +6,7 @@ use js_sys::{Function, Object, Promise, Reflect};
 use wasm_bindgen::{JsCast as _, JsValue};
 use wasm_bindgen_futures::JsFuture;
 
+use crate::load::js::{of_navigator, property};
 use crate::state::choice::{Missing, Probe};
 
 /// Timeout for the browser's answer in milliseconds; some browsers never answer.
@@ -24,23 +25,22 @@ pub async fn probe() -> Probe {
 
 async fn detect() -> Probe {
     // Uses reflection because the bindings of WebGPU are not stable yet.
-    let Some(gpu) = get(&js_sys::global(), "navigator").and_then(|n| get(&n, "gpu")) else {
+    let Some(gpu) = of_navigator("gpu") else {
         return Probe::Missing(Missing::NoWebGpu);
     };
     let Some(adapter) = request_adapter(&gpu).await else {
         return Probe::Missing(Missing::NoAdapter);
     };
-    let info = get(&adapter, "info").unwrap_or(JsValue::UNDEFINED);
+    let info = property(&adapter, "info").unwrap_or(JsValue::UNDEFINED);
     let name = ["vendor", "architecture", "description"]
         .iter()
-        .filter_map(|key| get(&info, key).and_then(|word| word.as_string()))
-        .filter(|word| !word.is_empty())
+        .filter_map(|key| property(&info, key)?.as_string())
         .collect::<Vec<_>>()
         .join(" ");
     // The flag has moved between versions of the standard.
     let fallback = [&info, &adapter]
         .iter()
-        .any(|object| get(object, "isFallbackAdapter").is_some_and(|flag| flag.is_truthy()));
+        .any(|object| property(object, "isFallbackAdapter").is_some());
     let software = ["swiftshader", "llvmpipe", "lavapipe", "basic render"]
         .iter()
         .any(|word| name.to_lowercase().contains(word));
@@ -52,7 +52,7 @@ async fn detect() -> Probe {
 }
 
 async fn request_adapter(gpu: &JsValue) -> Option<JsValue> {
-    let request: Function = get(gpu, "requestAdapter")?.dyn_into().ok()?;
+    let request: Function = property(gpu, "requestAdapter")?.dyn_into().ok()?;
     let options = Object::new();
     Reflect::set(
         &options,
@@ -63,11 +63,4 @@ async fn request_adapter(gpu: &JsValue) -> Option<JsValue> {
     let promise: Promise = request.call1(gpu, &options).ok()?.dyn_into().ok()?;
     let adapter = JsFuture::from(promise).await.ok()?;
     adapter.is_truthy().then_some(adapter)
-}
-
-/// Returns a property unless it is undefined or null.
-fn get(of: &JsValue, key: &str) -> Option<JsValue> {
-    Reflect::get(of, &key.into())
-        .ok()
-        .filter(|value| !value.is_undefined() && !value.is_null())
 }

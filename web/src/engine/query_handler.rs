@@ -3,7 +3,6 @@
 
 use std::collections::HashMap;
 
-use espalier_core::CoreError;
 use espalier_core::caption::{
     Calibration, Claim, Classifier, Engine, MIN_TEXT_COSINE, Occlusions, Photo, Question,
     TaughtConcept, TaxonomyResult, TextEmbedder, TraversalPoint, node_embeddings, place_text,
@@ -39,10 +38,6 @@ pub struct QueryHandler {
     disks: HashMap<TreeSource, Disk>,
     /// The points of the photo of the last heat map without each of its places.
     occlusions: Option<(PhotoId, Occlusions)>,
-}
-
-fn ui_error(error: CoreError) -> UiError {
-    UiError::from(&error)
 }
 
 impl QueryHandler {
@@ -85,20 +80,13 @@ impl QueryHandler {
                 self.heat(photo_store, (id, photo), &caption, report).await
             }
             Query::Subjects => {
-                let photo = Photo::open(photo).map_err(ui_error)?;
-                let subjects = photo_store
-                    .captioner()
-                    .subjects(&photo.pixels, report)
-                    .await;
-                let subjects = subjects.map_err(ui_error)?;
+                let photo = Photo::open(photo)?;
+                let captioner = photo_store.captioner();
+                let subjects = captioner.subjects(&photo.pixels, report).await?;
                 Ok(QueryAnswer::Subjects { subjects })
             }
             Query::Place { photo, tree, below } => {
                 self.place(photo_store, photo, tree, below.as_deref())
-            }
-            Query::TextEncoder => {
-                self.text_encoder(photo_store, report).await?;
-                Ok(QueryAnswer::TextEncoder)
             }
             Query::WhyNot {
                 photo,
@@ -140,15 +128,14 @@ impl QueryHandler {
             photos: photos?,
         };
         let captioner = photo_store.captioner();
-        let untaught = match (tree, &self.visitor_tree) {
-            (TreeSource::Bundle, _) => captioner.untaught(),
-            (TreeSource::Own, Some(own)) => own.untaught(),
-            (TreeSource::Own, None) => return Err(UiError::forgotten_tree()),
+        let untaught = match tree {
+            TreeSource::Bundle => captioner.untaught(),
+            TreeSource::Own => &self.own_tree()?.untaught,
         };
         // Finds out whether the concept is valid.
         untaught
             .teach(captioner.space(), std::slice::from_ref(&concept))
-            .map_err(|error| UiError::bad_concepts(&error))?;
+            .map_err(UiError::bad_concepts)?;
         let check = untaught.check_taught(captioner.space(), &concept);
         Ok(QueryAnswer::Learned { concept, check })
     }
@@ -168,8 +155,14 @@ impl QueryHandler {
         let own = self.visitor_tree.as_ref();
         Ok(QueryAnswer::Taught {
             bundle: photo_store.captioner().classifier().taxonomy().to_tsv(),
-            own: own.map(|own| own.classifier().taxonomy().to_tsv()),
+            own: own.map(|own| own.classifier.taxonomy().to_tsv()),
         })
+    }
+
+    fn own_tree(&self) -> Result<&VisitorTree, UiError> {
+        self.visitor_tree
+            .as_ref()
+            .ok_or_else(UiError::forgotten_tree)
     }
 
     fn classifier<'a>(
@@ -177,11 +170,10 @@ impl QueryHandler {
         photo_store: &'a PhotoStore,
         tree: TreeSource,
     ) -> Result<&'a Classifier, UiError> {
-        match (tree, &self.visitor_tree) {
-            (TreeSource::Bundle, _) => Ok(photo_store.captioner().classifier()),
-            (TreeSource::Own, Some(own)) => Ok(own.classifier()),
-            (TreeSource::Own, None) => Err(UiError::forgotten_tree()),
-        }
+        Ok(match tree {
+            TreeSource::Bundle => photo_store.captioner().classifier(),
+            TreeSource::Own => &self.own_tree()?.classifier,
+        })
     }
 
     async fn heat(
@@ -202,9 +194,8 @@ impl QueryHandler {
         let occlusions = match self.occlusions.take().filter(|(photo, _)| *photo == id) {
             Some((_, occlusions)) => occlusions,
             None => {
-                let photo = Photo::open(bytes).map_err(ui_error)?;
-                let occlusions = captioner.occlusions(&photo.pixels, report).await;
-                occlusions.map_err(ui_error)?
+                let photo = Photo::open(bytes)?;
+                captioner.occlusions(&photo.pixels, report).await?
             }
         };
         let map = captioner.heat(&occlusions, &claim);
@@ -220,7 +211,7 @@ impl QueryHandler {
         report: impl FnMut(u64, u64),
     ) -> Result<Claim, UiError> {
         let encoder = self.text_encoder(photo_store, report).await?;
-        let point = encoder.embed(&[phrase]).await.map_err(ui_error)?.remove(0);
+        let point = encoder.embed(&[phrase]).await?.remove(0);
         let classifier = photo_store.captioner().classifier();
         let node = classifier.taxonomy().named(phrase);
         Ok(node.map_or(Claim::Text(point), Claim::Node))
@@ -258,10 +249,9 @@ impl QueryHandler {
     ) -> Result<&TextEmbedder, UiError> {
         if self.text_embedder.is_none() {
             let files = text::load(&self.model, report).await?;
-            let embedder = TextEmbedder::open(&self.model.manifest, &files, &self.engine);
-            let embedder = embedder.map_err(ui_error)?;
+            let embedder = TextEmbedder::open(&self.model.manifest, &files, &self.engine)?;
             let captions = photo_store.captioner().index();
-            let cosine = embedder.self_test(captions).await.map_err(ui_error)?;
+            let cosine = embedder.self_test(captions).await?;
             // A NaN fails too.
             if cosine.is_nan() || cosine < MIN_TEXT_COSINE {
                 return Err(UiError::wrong_text_self_test(cosine, MIN_TEXT_COSINE));
@@ -282,7 +272,7 @@ impl QueryHandler {
         report: impl FnMut(u64, u64),
     ) -> Result<QueryAnswer, UiError> {
         let encoder = self.text_encoder(photo_store, report).await?;
-        let point = encoder.embed(&[&phrase]).await.map_err(ui_error)?.remove(0);
+        let point = encoder.embed(&[&phrase]).await?.remove(0);
         let nodes = self.points(photo_store, tree)?;
         let classifier = self.classifier(photo_store, tree)?;
         let (taxonomy, space) = (classifier.taxonomy(), photo_store.captioner().space());
@@ -323,7 +313,7 @@ impl QueryHandler {
         let encoder = self.text_encoder(photo_store, &mut report).await?;
         let mut tree = VisitorTree::embed(taxonomy, encoder, calibration, report).await?;
         tree.teach(photo_store.captioner().space(), &self.taught)?;
-        let tsv = tree.classifier().taxonomy().to_tsv();
+        let tsv = tree.classifier.taxonomy().to_tsv();
         self.visitor_tree = Some(tree);
         self.disks.remove(&TreeSource::Own);
         Ok(QueryAnswer::TreeEmbedded { tsv, note })
@@ -336,11 +326,13 @@ impl QueryHandler {
         photo_store: &PhotoStore,
         tree: TreeSource,
     ) -> Result<Vec<Option<Vec<f32>>>, UiError> {
-        if let (TreeSource::Own, Some(own)) = (tree, &self.visitor_tree) {
-            return Ok(own.points().to_vec());
-        }
-        let classifier = self.classifier(photo_store, tree)?;
-        Ok(node_embeddings(classifier, photo_store.captioner().index()))
+        Ok(match tree {
+            TreeSource::Own => self.own_tree()?.points.clone(),
+            TreeSource::Bundle => {
+                let captioner = photo_store.captioner();
+                node_embeddings(captioner.classifier(), captioner.index())
+            }
+        })
     }
 
     fn disk(&mut self, photo_store: &PhotoStore, tree: TreeSource) -> Result<Disk, UiError> {
@@ -444,7 +436,6 @@ fn along([x, y]: [f64; 2], position: [f64; 2]) -> [f64; 2] {
 }
 
 /// Returns whether the worker can no longer be used after this error.
-#[must_use]
 pub fn is_fatal(error: &UiError) -> bool {
     matches!(error.cause, Cause::Gpu | Cause::Engine)
 }

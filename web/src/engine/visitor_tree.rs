@@ -16,31 +16,23 @@ const NAME_BATCH: usize = 8;
 /// A visitor's taxonomy with the embeddings of its nodes.
 pub(super) struct VisitorTree {
     /// Without taught concepts.
-    untaught: Classifier,
+    pub untaught: Classifier,
     /// Its embeddings, one per node.
     untaught_points: Vec<Vec<f32>>,
-    classifier: Classifier,
-    /// The embeddings of all nodes.
-    points: Vec<Option<Vec<f32>>>,
+    /// With the taught concepts.
+    pub classifier: Classifier,
+    /// The embeddings of all nodes, with those of the taught concepts.
+    pub points: Vec<Option<Vec<f32>>>,
 }
 
 impl VisitorTree {
-    fn new(untaught: Classifier, untaught_points: Vec<Vec<f32>>) -> Self {
-        Self {
-            classifier: untaught.clone(),
-            points: untaught_points.iter().cloned().map(Some).collect(),
-            untaught,
-            untaught_points,
-        }
-    }
-
     /// Reads the tree of a text.
     ///
     /// # Errors
     /// If the text is no tree, with the line, or has too many names.
     pub(super) fn parse(text: &str) -> Result<Taxonomy, UiError> {
         let taxonomy =
-            Taxonomy::from_text(text).map_err(|error| UiError::bad_tree(&fault(&error)))?;
+            Taxonomy::from_text(text).map_err(|error| UiError::bad_tree(&fault(error)))?;
         let count = taxonomy.nodes().len();
         if count > MAX_NAMES {
             return Err(UiError::bad_tree(&format!(
@@ -67,35 +59,19 @@ impl VisitorTree {
             .collect();
         let mut points = Vec::with_capacity(names.len());
         for batch in names.chunks(NAME_BATCH) {
-            points.extend(
-                encoder
-                    .embed_concepts(batch)
-                    .await
-                    .map_err(|error| UiError::from(&error))?,
-            );
+            points.extend(encoder.embed_concepts(batch).await?);
             report(points.len() as u64, names.len() as u64);
         }
         let labels = taxonomy.labelled().iter();
         let labels: Vec<f32> = labels.flat_map(|ix| points[ix.index()].clone()).collect();
         let width = points.first().map_or(0, Vec::len);
-        let classifier = Classifier::new(taxonomy, labels, width, calibration)
-            .map_err(|error| UiError::from(&error))?;
-        Ok(Self::new(classifier, points))
-    }
-
-    /// Returns the classifier of the tree, with the taught concepts.
-    pub(super) fn classifier(&self) -> &Classifier {
-        &self.classifier
-    }
-
-    /// Returns the classifier without taught concepts.
-    pub(super) fn untaught(&self) -> &Classifier {
-        &self.untaught
-    }
-
-    /// Returns the embeddings of all nodes, with those of the taught concepts.
-    pub(super) fn points(&self) -> &[Option<Vec<f32>>] {
-        &self.points
+        let untaught = Classifier::new(taxonomy, labels, width, calibration)?;
+        Ok(Self {
+            classifier: untaught.clone(),
+            points: points.iter().cloned().map(Some).collect(),
+            untaught,
+            untaught_points: points,
+        })
     }
 
     /// Teaches those concepts whose place is a node of this tree.
@@ -108,10 +84,8 @@ impl VisitorTree {
         concepts: &[TaughtConcept],
     ) -> Result<(), UiError> {
         let ours = placed_in(self.untaught.taxonomy(), concepts);
-        let (classifier, captions) = self
-            .untaught
-            .teach(space, &ours)
-            .map_err(|error| UiError::bad_concepts(&error))?;
+        let taught = self.untaught.teach(space, &ours);
+        let (classifier, captions) = taught.map_err(UiError::bad_concepts)?;
         let taught = captions.into_iter().map(|(_, point)| point);
         let points = self.untaught_points.iter().cloned().chain(taught);
         self.points = points.map(Some).collect();
@@ -121,9 +95,9 @@ impl VisitorTree {
 }
 
 /// Describes why a visitor's text is no tree, with the line.
-fn fault(error: &CoreError) -> String {
+fn fault(error: CoreError) -> String {
     match error {
-        CoreError::Taxonomy { line: 0, reason } => reason.clone(),
+        CoreError::Taxonomy { line: 0, reason } => reason,
         CoreError::Taxonomy { line, reason } => format!("line {line}: {reason}"),
         other => other.to_string(),
     }

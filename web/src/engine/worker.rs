@@ -12,11 +12,11 @@ use wasm_bindgen::JsCast as _;
 use wasm_bindgen::prelude::Closure;
 use web_sys::{DedicatedWorkerGlobalScope, MessageEvent};
 
-use super::clock::now;
 use super::device;
 use super::photo_store::PhotoStore;
 use super::query_handler::{QueryHandler, is_fatal};
 use crate::load::bundle::RemoteModel;
+use crate::load::js::now;
 use crate::messages::protocol::{BUILD, Backend, EngineInfo, Progress, Request, Response, Stage};
 use crate::messages::query::{Query, QueryId, Reply};
 use crate::ui_error::{Cause, UiError};
@@ -190,7 +190,6 @@ async fn load(
     manifest_url: &str,
     build: Option<&str>,
 ) -> Result<(RemoteModel, LoadedModel, EngineInfo), UiError> {
-    let ui_error = |error| UiError::from(&error);
     if let Some(build) = build.filter(|build| *build != BUILD) {
         return Err(UiError::version_mismatch(format!(
             "page {build}, engine {BUILD}"
@@ -199,11 +198,11 @@ async fn load(
     report_stage(Stage::Manifest);
     let remote = RemoteModel::at(manifest_url).await?;
     let engine = device::open(backend, report_lost).await?;
-    let mut bundle_loader = Some(BundleLoader::new(&remote.bytes, &engine).map_err(ui_error)?);
+    let mut bundle_loader = Some(BundleLoader::new(&remote.bytes, &engine)?);
     let report = |progress| post(&Response::Progress(progress));
-    let on_file = |file: VerifiedFile| {
+    let on_file = |file: VerifiedFile| -> Result<(), UiError> {
         if let Some(loader) = bundle_loader.take() {
-            bundle_loader = Some(loader.with(file).map_err(ui_error)?);
+            bundle_loader = Some(loader.with(file)?);
         }
         Ok(())
     };
@@ -212,9 +211,9 @@ async fn load(
     let Some(bundle_loader) = bundle_loader else {
         return Err(UiError::version_mismatch("a model that was never opened"));
     };
-    let captioner = bundle_loader.finish().map_err(ui_error)?;
+    let captioner = bundle_loader.finish()?;
     let start = now();
-    let cosine = captioner.self_test().await.map_err(ui_error)?;
+    let cosine = captioner.self_test().await?;
     // A NaN fails too.
     if cosine.is_nan() || cosine < captioner.least_cosine() {
         return Err(UiError::wrong_self_test(cosine, captioner.least_cosine()));
@@ -224,13 +223,11 @@ async fn load(
         // The first image compiled the kernels; the second gives the time per image.
         report_stage(Stage::WarmUp);
         let start = now();
-        captioner.self_test().await.map_err(ui_error)?;
+        captioner.self_test().await?;
         warm_ms = now() - start;
     }
     let cautions = captioner.cautions().iter();
-    let cautions = cautions
-        .map(|caution| caution.sentence().to_owned())
-        .collect();
+    let cautions = cautions.map(|caution| caution.sentence().to_owned());
     let info = captioner.info();
     let info = EngineInfo {
         backend,
@@ -239,7 +236,7 @@ async fn load(
         sha256: info.sha256.clone(),
         self_test: cosine,
         warm_ms,
-        cautions,
+        cautions: cautions.collect(),
     };
     let open = LoadedModel {
         photo_store: PhotoStore::new(backend, remote.manifest.clone(), captioner),
@@ -256,8 +253,7 @@ async fn load_finer_captions(remote: RemoteModel, own_inbox: UnboundedSender<Job
         let mut arrived = BundleFiles::default();
         for file in shard {
             let loaded = remote.file(file, |_| ()).await;
-            let inserted =
-                loaded.and_then(|file| arrived.insert(file).map_err(|e| UiError::from(&e)));
+            let inserted = loaded.and_then(|file| Ok(arrived.insert(file)?));
             if let Err(error) = inserted {
                 return post(&Response::Coarse { error });
             }
@@ -304,8 +300,7 @@ fn scope() -> Option<DedicatedWorkerGlobalScope> {
 fn parse_message(message: &MessageEvent) -> Result<Job, UiError> {
     let parts = Array::from(&message.data());
     let text = parts.get(0).as_string().unwrap_or_default();
-    let request = serde_json::from_str(&text)
-        .map_err(|error| UiError::version_mismatch(error.to_string()))?;
+    let request = serde_json::from_str(&text)?;
     let photo = parts.get(1);
     let bytes = photo.is_object().then(|| Uint8Array::new(&photo).to_vec());
     Ok(Job::Request(request, bytes))

@@ -6,7 +6,7 @@ use espalier_core::bundle::{BundleFile, Manifest, Part, VerifiedFile};
 use futures::stream::{self, StreamExt, TryStreamExt};
 use web_sys::RequestCache;
 
-use super::cache::FileCache;
+use super::cache::{FileCache, key};
 use super::fetch::{FileRequest, fetch_file};
 use super::lock::Lock;
 use crate::messages::protocol::{Progress, Stage};
@@ -42,7 +42,7 @@ impl RemoteModel {
         };
         let bytes = fetch_file(request, |_| ()).await?;
         let manifest =
-            Manifest::parse(&bytes).map_err(|error| UiError::in_file(NAME, &error.to_string()))?;
+            Manifest::parse(&bytes).map_err(|error| UiError::in_file(NAME, error.to_string()))?;
         Ok(Self {
             bytes,
             manifest,
@@ -132,9 +132,8 @@ impl RemoteModel {
     /// Deletes cached files of earlier versions of this model.
     pub async fn remove_old_files(&self) {
         let keep = self.manifest.files.iter();
-        let keep: Vec<_> = keep
-            .map(|file| (format!("{}{}", self.base, file.path), file.sha256.clone()))
-            .collect();
+        let keep = keep.map(|file| key(&format!("{}{}", self.base, file.path), &file.sha256));
+        let keep: Vec<String> = keep.collect();
         self.cache.remove_others(&self.base, &keep).await;
     }
 }
@@ -158,13 +157,13 @@ async fn fetched(
         match file.check(bytes) {
             Ok(checked) => return Ok(checked),
             Err(_) if cache == RequestCache::Default => cache = RequestCache::Reload,
-            Err(error) => return Err(UiError::from(&error)),
+            Err(error) => return Err(error.into()),
         }
     }
 }
 
 /// Returns the address up to and including its last slash, without query or fragment.
-pub(super) fn folder(url: &str) -> &str {
+pub fn folder(url: &str) -> &str {
     let path = url.split(['?', '#']).next().unwrap_or(url);
     path.rfind('/').map_or(path, |slash| &path[..=slash])
 }

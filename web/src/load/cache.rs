@@ -4,10 +4,12 @@
 //! stale entry is never used. No function here fails: without a cache (private mode, full storage,
 //! insecure address) files are fetched each time.
 
-use js_sys::{Array, Reflect, Uint8Array};
-use wasm_bindgen::JsCast as _;
+use js_sys::{Array, Uint8Array};
+use wasm_bindgen::JsCast;
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{Cache, CacheStorage, Headers, Response, ResponseInit};
+
+use super::js::property;
 
 /// Name of the cache; its number changes with the storage format.
 pub const NAME: &str = "espalier-models-1";
@@ -58,14 +60,13 @@ impl FileCache {
         }
     }
 
-    /// Deletes every file of the folder at `base` that is not in `keep` (pairs of address and
-    /// hash). This removes the files of earlier versions of the model.
-    pub async fn remove_others(&self, base: &str, keep: &[(String, String)]) {
+    /// Deletes every file of the folder at `base` that is not stored under one of the addresses
+    /// `keep` (see [`key`]). This removes the files of earlier versions of the model.
+    pub async fn remove_others(&self, base: &str, keep: &[String]) {
         let Some(cache) = &self.0 else { return };
         let Ok(keys) = JsFuture::from(cache.keys()).await else {
             return;
         };
-        let keep: Vec<String> = keep.iter().map(|(url, sha256)| key(url, sha256)).collect();
         for request in Array::from(&keys).iter() {
             let Ok(request) = request.dyn_into::<web_sys::Request>() else {
                 continue;
@@ -79,7 +80,6 @@ impl FileCache {
 }
 
 /// Returns the address under which a file with this hash is stored.
-#[must_use]
 pub fn key(url: &str, sha256: &str) -> String {
     format!("{url}?sha256={sha256}")
 }
@@ -104,8 +104,6 @@ pub async fn is_stored(address: &str) -> bool {
 }
 
 /// Returns the browser's cache storage, in the page or in a worker; `None` on insecure addresses.
-#[must_use]
 pub fn storage() -> Option<CacheStorage> {
-    let caches = Reflect::get(&js_sys::global(), &"caches".into()).ok()?;
-    caches.is_truthy().then(|| caches.unchecked_into())
+    property(&js_sys::global(), "caches").map(JsCast::unchecked_into)
 }

@@ -24,7 +24,6 @@ pub fn clear_marker() {
 }
 
 /// Returns the engine whose start crashed an earlier page, if any, and removes the marker.
-#[must_use]
 pub fn take_crashed() -> Option<Backend> {
     let name = stored(MARKER)?;
     clear_marker();
@@ -40,7 +39,6 @@ pub fn note_started() {
 }
 
 /// Returns whether an engine has started on this device and none has crashed since.
-#[must_use]
 pub fn has_started() -> bool {
     stored(STARTED).is_some()
 }

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use gloo_net::http::Request;
 use serde::Deserialize;
 
+use super::fetch::fetch_small;
 use crate::ui_error::UiError;
 
 /// Name of the list, in messages.
@@ -20,7 +20,6 @@ pub struct Credit {
 }
 
 /// Returns the address of the example photo of a label below the page's folder.
-#[must_use]
 pub fn photo_of(base: &str, label: &str) -> String {
     format!("{base}examples/{label}.webp")
 }
@@ -30,11 +29,6 @@ pub fn photo_of(base: &str, label: &str) -> String {
 /// # Errors
 /// When the list is missing or cannot be read.
 pub async fn load(base: &str) -> Result<HashMap<String, Credit>, UiError> {
-    let response = Request::get(&format!("{base}{LIST}")).send().await;
-    let response = response.map_err(|error| UiError::network(LIST, error.to_string()))?;
-    if !response.ok() {
-        return Err(UiError::missing_file(LIST, response.status()));
-    }
-    let list = response.json().await;
-    list.map_err(|error| UiError::in_file(LIST, &error.to_string()))
+    let list = fetch_small(&format!("{base}{LIST}"), LIST).await?;
+    serde_json::from_slice(&list).map_err(|error| UiError::in_file(LIST, error.to_string()))
 }

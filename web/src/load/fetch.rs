@@ -8,6 +8,7 @@ use wasm_bindgen::{JsCast as _, JsValue};
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{ReadableStreamDefaultReader, RequestCache};
 
+use super::js::message_of;
 use crate::ui_error::UiError;
 
 /// Attempts per file, including the first.
@@ -55,6 +56,19 @@ pub async fn fetch_file(
             }
         }
     }
+}
+
+/// Fetches a small file in one attempt; `name` is shown in messages.
+///
+/// # Errors
+/// When the file is not on the server, or the connection breaks.
+pub async fn fetch_small(url: &str, name: &str) -> Result<Vec<u8>, UiError> {
+    let broken = |error: gloo_net::Error| UiError::network(name, error.to_string());
+    let response = Request::get(url).send().await.map_err(broken)?;
+    if !response.ok() {
+        return Err(UiError::missing_file(name, response.status()));
+    }
+    response.binary().await.map_err(broken)
 }
 
 /// Why an attempt ended.
@@ -131,14 +145,4 @@ async fn read_body(
         bytes.copy_to(&mut received[start..]);
         arrived(received.len() as u64);
     }
-}
-
-/// Returns the message of a thrown JavaScript value.
-#[must_use]
-pub fn message_of(error: &JsValue) -> String {
-    error
-        .dyn_ref::<js_sys::Error>()
-        .map(|error| String::from(error.message()))
-        .or_else(|| error.as_string())
-        .unwrap_or_else(|| format!("{error:?}"))
 }

@@ -2,38 +2,16 @@
 //! stored already.
 
 use espalier_core::bundle::{Manifest, Part};
-use gloo_net::http::Request;
 use serde::Deserialize;
 
-use super::ENGINES;
 use super::bundle::folder;
 use super::cache::{is_stored, key};
-use super::progress::EngineSizes;
-use super::sizes::DownloadSizes;
+use super::fetch::fetch_small;
+use super::progress::{DownloadSizes, EngineSizes};
 use crate::messages::protocol::Backend;
 
-/// One engine in the list that the build writes.
-#[derive(Clone, Debug, Default, Deserialize)]
-pub struct EngineFile {
-    /// Bytes of its wasm.
-    pub bytes: u64,
-    /// The same as sent by a host that compresses programs.
-    #[serde(default)]
-    pub wire: u64,
-}
-
-impl EngineFile {
-    fn sizes(&self) -> EngineSizes {
-        EngineSizes {
-            wire: if self.wire == 0 {
-                self.bytes
-            } else {
-                self.wire
-            },
-            unpacked: self.bytes,
-        }
-    }
-}
+/// File with the location and sizes of the engines, written by the build.
+const ENGINES: &str = "engines.json";
 
 /// The list that the build writes.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -42,9 +20,9 @@ pub struct Engines {
     /// their content, so that no cache mixes two builds.
     pub folder: String,
     /// The CPU engine.
-    pub worker_cpu: EngineFile,
+    pub worker_cpu: EngineSizes,
     /// The WebGPU engine; none while it is still being built, see `cargo xtask demo`.
-    pub worker_gpu: Option<EngineFile>,
+    pub worker_gpu: Option<EngineSizes>,
 }
 
 /// The contents of the manifest and of the list of engines.
@@ -81,20 +59,14 @@ impl Lists {
 /// Reads both lists. Sizes that cannot be read count as unknown: the bar then has no total for that
 /// part. The worker reads the manifest again and reports its errors.
 pub async fn read(base: &str, manifest_url: &str) -> Lists {
-    let engines: Engines = match bytes(&format!("{base}{ENGINES}")).await {
-        Some(list) => serde_json::from_slice(&list).unwrap_or_default(),
-        None => Engines::default(),
-    };
-    let manifest = match bytes(manifest_url).await {
-        Some(manifest) => Manifest::parse(&manifest).ok(),
-        None => None,
-    };
+    let engines = fetch_small(&format!("{base}{ENGINES}"), ENGINES).await.ok();
+    let engines = engines.and_then(|list| serde_json::from_slice(&list).ok());
+    let engines: Engines = engines.unwrap_or_default();
+    let manifest = fetch_small(manifest_url, "manifest.json").await.ok();
+    let manifest = manifest.and_then(|manifest| Manifest::parse(&manifest).ok());
     let sizes = DownloadSizes {
-        cpu: engines.worker_cpu.sizes(),
-        gpu: engines
-            .worker_gpu
-            .as_ref()
-            .map_or(EngineSizes::UNKNOWN, EngineFile::sizes),
+        cpu: engines.worker_cpu,
+        gpu: engines.worker_gpu.unwrap_or_default(),
         model: manifest
             .as_ref()
             .map_or(0, |m| m.first_bytes_of(&Part::OF_AN_ANSWER)),
@@ -110,12 +82,4 @@ pub async fn read(base: &str, manifest_url: &str) -> Lists {
         stored_files: stored_files.collect(),
         engines,
     }
-}
-
-async fn bytes(url: &str) -> Option<Vec<u8>> {
-    let response = Request::get(url).send().await.ok()?;
-    if !response.ok() {
-        return None;
-    }
-    response.binary().await.ok()
 }

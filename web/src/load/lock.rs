@@ -3,9 +3,11 @@
 use futures::FutureExt as _;
 use futures::channel::oneshot;
 use gloo_timers::future::TimeoutFuture;
-use js_sys::{Function, Promise, Reflect};
+use js_sys::{Function, Promise};
 use wasm_bindgen::prelude::Closure;
 use wasm_bindgen::{JsCast as _, JsValue};
+
+use super::js::{of_navigator, property};
 
 /// Milliseconds to wait for another tab before proceeding without the lock: the browser may have
 /// suspended the tab that holds it.
@@ -45,14 +47,8 @@ impl Drop for Lock {
 
 /// Requests the lock. The returned function releases it, or cancels the wait for it.
 fn request(name: &str, notify: oneshot::Sender<()>) -> Option<Function> {
-    // Uses reflection because page and worker have different types of `navigator`.
-    let get = |of: &JsValue, key: &str| {
-        Reflect::get(of, &key.into())
-            .ok()
-            .filter(JsValue::is_truthy)
-    };
-    let locks = get(&js_sys::global(), "navigator").and_then(|n| get(&n, "locks"))?;
-    let request: Function = get(&locks, "request")?.dyn_into().ok()?;
+    let locks = of_navigator("locks")?;
+    let request: Function = property(&locks, "request")?.dyn_into().ok()?;
     let mut release = None;
     let held = Promise::new(&mut |resolve, _| release = Some(resolve));
     let granted = Closure::once_into_js(move |_lock: JsValue| -> JsValue {

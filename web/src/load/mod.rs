@@ -11,11 +11,12 @@ pub mod examples;
 #[cfg(target_arch = "wasm32")]
 pub mod fetch;
 #[cfg(target_arch = "wasm32")]
+pub mod js;
+#[cfg(target_arch = "wasm32")]
 pub mod lists;
 #[cfg(target_arch = "wasm32")]
 pub mod lock;
 pub mod progress;
-pub mod sizes;
 #[cfg(target_arch = "wasm32")]
 pub mod storage;
 #[cfg(target_arch = "wasm32")]
@@ -30,10 +31,6 @@ pub const DEFAULT_MODEL: &str = "default";
 pub const SMALL_MODEL: &str = "tiny";
 
 /// Address of a model's manifest, relative to the page.
-#[must_use]
 pub fn manifest_of(model: &str) -> String {
     format!("models/{model}/manifest.json")
 }
-
-/// File with the location and sizes of the engines, written by the build.
-pub const ENGINES: &str = "engines.json";

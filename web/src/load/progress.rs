@@ -3,23 +3,45 @@
 //! Invariants, checked by the tests: the total is fixed before the bar first moves; the bar never
 //! goes back, never passes its end, and reaches it exactly when the engine is ready.
 
-use crate::messages::protocol::{Progress, Stage};
+use serde::Deserialize;
+
+use crate::messages::protocol::{Backend, Progress, Stage};
 
 /// Bytes of an engine's wasm; 0 where unknown.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct EngineSizes {
     /// As sent, compressed.
     pub wire: u64,
     /// As it arrives in the worker, which counts these.
+    #[serde(rename = "bytes")]
     pub unpacked: u64,
 }
 
-impl EngineSizes {
-    /// The size before it has been read.
-    pub const UNKNOWN: Self = Self {
-        wire: 0,
-        unpacked: 0,
-    };
+/// Sizes of both engines and of the model; 0 where unknown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DownloadSizes {
+    /// The CPU engine.
+    pub cpu: EngineSizes,
+    /// The WebGPU engine.
+    pub gpu: EngineSizes,
+    /// Bytes of the model's files.
+    pub model: u64,
+    /// Bytes of the model's text encoder, which is fetched only when a visitor types.
+    pub text: u64,
+}
+
+impl DownloadSizes {
+    /// Returns the sizes that have to be fetched before `backend` can answer.
+    pub const fn for_backend(self, backend: Backend) -> Sizes {
+        let engine = match backend {
+            Backend::Cpu => self.cpu,
+            Backend::WebGpu => self.gpu,
+        };
+        Sizes {
+            engine,
+            model: self.model,
+        }
+    }
 }
 
 /// Sizes that are known before anything heavy is fetched; 0 where unknown.
@@ -33,7 +55,6 @@ pub struct Sizes {
 
 impl Sizes {
     /// Returns the bytes that are sent; `None` while the model's size is unknown.
-    #[must_use]
     pub const fn total(self) -> Option<u64> {
         if self.model == 0 {
             None
@@ -50,19 +71,16 @@ pub struct Bar {
     engine: u64,
     model: u64,
     stage: Stage,
-    file: Option<String>,
 }
 
 impl Bar {
     /// Creates an empty bar.
-    #[must_use]
     pub const fn new(sizes: Sizes) -> Self {
         Self {
             sizes,
             engine: 0,
             model: 0,
             stage: Stage::Engine,
-            file: None,
         }
     }
 
@@ -88,43 +106,26 @@ impl Bar {
                 }
             }
         }
-        if progress.stage >= self.stage {
-            self.stage = progress.stage;
-            self.file.clone_from(&progress.file);
-        }
+        self.stage = self.stage.max(progress.stage);
     }
 
     /// Returns the current stage of the worker.
-    #[must_use]
     pub const fn stage(&self) -> Stage {
         self.stage
     }
 
-    /// Returns the file being fetched.
-    #[must_use]
-    pub fn file(&self) -> Option<&str> {
-        self.file.as_deref()
-    }
-
     /// Returns the number of bytes that have arrived.
-    #[must_use]
     pub const fn loaded(&self) -> u64 {
         self.engine + self.model
     }
 
     /// Returns the total number of bytes; `None` until the model's size is known.
-    #[must_use]
     pub const fn total(&self) -> Option<u64> {
         self.sizes.total()
     }
 
     /// Returns the fraction that has arrived, in [0, 1]; `None` until the total is known.
-    #[must_use]
     pub fn fraction(&self) -> Option<f64> {
-        #[expect(
-            clippy::cast_precision_loss,
-            reason = "a bar needs no more than 52 bits"
-        )]
         self.total()
             .map(|total| self.loaded() as f64 / total as f64)
     }
@@ -132,9 +133,7 @@ impl Bar {
 
 /// Formats a number of bytes, `1234567` → `1.2 MB`, in decimal units as file managers and browsers
 /// do.
-#[must_use]
 pub fn format_bytes(bytes: u64) -> String {
-    #[expect(clippy::cast_precision_loss, reason = "one decimal is shown")]
     let megabytes = bytes as f64 / 1e6;
     match bytes {
         0..1_000 => format!("{bytes} bytes"),
@@ -144,7 +143,6 @@ pub fn format_bytes(bytes: u64) -> String {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use proptest::prelude::*;
 

@@ -8,6 +8,7 @@ use wasm_bindgen_futures::JsFuture;
 use web_sys::{Cache, Request, Response};
 
 use super::cache::{LENGTH, NAME, storage};
+use super::js::{of_navigator, property};
 
 /// Prefix of the names of the service worker's caches for the program.
 const PROGRAM: &str = "espalier-app-";
@@ -28,27 +29,17 @@ pub struct StoredData {
 /// Inspects the stored data.
 pub async fn inspect() -> StoredData {
     let names = names().await;
-    let manager = manager();
     StoredData {
         models: models().await.unwrap_or_default(),
         program: names.iter().any(|name| name.starts_with(PROGRAM)),
-        used: match &manager {
-            Some(manager) => used(manager).await,
-            None => None,
-        },
-        persistent: match &manager {
-            Some(manager) => ask(manager, "persisted").await,
-            None => false,
-        },
+        used: used().await,
+        persistent: ask("persisted").await,
     }
 }
 
 /// Requests persistent storage and returns whether it was granted. Some browsers ask the visitor.
 pub async fn request_persistence() -> bool {
-    match manager() {
-        Some(manager) => ask(&manager, "persist").await,
-        None => false,
-    }
+    ask("persist").await
 }
 
 /// Deletes the files of every model.
@@ -60,13 +51,8 @@ pub async fn delete_models() {
 pub async fn delete_all() {
     delete(|name| name == NAME || name.starts_with(PROGRAM)).await;
     // Otherwise the service worker would stay registered with empty caches.
-    let workers = global("serviceWorker");
-    let registered = match &workers {
-        Some(workers) => call(workers, "getRegistration").await,
-        None => None,
-    };
-    if let Some(registered) = registered.filter(JsValue::is_truthy) {
-        call(&registered, "unregister").await;
+    if let Some(registered) = call(of_navigator("serviceWorker"), "getRegistration").await {
+        call(Some(registered), "unregister").await;
     }
 }
 
@@ -134,40 +120,21 @@ async fn models() -> Option<BTreeMap<String, u64>> {
     Some(models)
 }
 
-fn manager() -> Option<JsValue> {
-    global("storage")
+/// Calls a method and returns what its promise gives; `None` if that is nothing or fails.
+async fn call(of: Option<JsValue>, method: &str) -> Option<JsValue> {
+    let of = of?;
+    let method: Function = property(&of, method)?.dyn_into().ok()?;
+    let promise: Promise = method.call0(&of).ok()?.dyn_into().ok()?;
+    let given = JsFuture::from(promise).await.ok()?;
+    given.is_truthy().then_some(given)
 }
 
-/// Returns a property of the browser's `navigator`. Uses reflection because not every browser has
-/// it.
-fn global(name: &str) -> Option<JsValue> {
-    let get = |of: &JsValue, key: &str| {
-        Reflect::get(of, &key.into())
-            .ok()
-            .filter(JsValue::is_truthy)
-    };
-    get(&js_sys::global(), "navigator").and_then(|navigator| get(&navigator, name))
+async fn ask(method: &str) -> bool {
+    call(of_navigator("storage"), method).await.is_some()
 }
 
-async fn call(of: &JsValue, method: &str) -> Option<JsValue> {
-    let method: Function = Reflect::get(of, &method.into()).ok()?.dyn_into().ok()?;
-    let promise: Promise = method.call0(of).ok()?.dyn_into().ok()?;
-    JsFuture::from(promise).await.ok()
-}
-
-async fn ask(manager: &JsValue, method: &str) -> bool {
-    call(manager, method)
-        .await
-        .is_some_and(|yes| yes.is_truthy())
-}
-
-async fn used(manager: &JsValue) -> Option<u64> {
-    let estimate = call(manager, "estimate").await?;
+async fn used() -> Option<u64> {
+    let estimate = call(of_navigator("storage"), "estimate").await?;
     let usage = Reflect::get(&estimate, &"usage".into()).ok()?.as_f64()?;
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a number of bytes"
-    )]
     Some(usage as u64)
 }

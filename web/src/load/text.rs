@@ -23,7 +23,7 @@ pub async fn load(
     for file in model.manifest.files_of(&[Part::Text]) {
         let arrived = |received: u64| report(before + received.min(file.bytes), total);
         let checked = model.file(file, arrived).await?;
-        files.insert(checked).map_err(|e| UiError::from(&e))?;
+        files.insert(checked)?;
         before += file.bytes;
         report(before, total);
     }

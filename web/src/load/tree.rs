@@ -4,9 +4,9 @@
 use espalier_core::bundle::{BundleFiles, Manifest};
 use espalier_core::caption::{files, lexicon};
 use espalier_core::taxonomy::{Lexicon, Taxonomy};
-use gloo_net::http::Request;
 
 use super::bundle::folder;
+use super::fetch::fetch_small;
 use crate::ui_error::UiError;
 
 /// Fetches and reads the taxonomy of the model whose manifest lies at `manifest_url`.
@@ -16,10 +16,8 @@ use crate::ui_error::UiError;
 pub async fn load(manifest_url: &str) -> Result<Taxonomy, UiError> {
     let manifest = manifest(manifest_url).await?;
     let file = file(manifest_url, &manifest, files::TAXONOMY).await?;
-    let text = file
-        .text(files::TAXONOMY)
-        .map_err(|error| UiError::from(&error))?;
-    Taxonomy::from_tsv(text).map_err(|error| UiError::in_file(files::TAXONOMY, &error.to_string()))
+    let tree = Taxonomy::from_tsv(file.text(files::TAXONOMY)?);
+    tree.map_err(|error| UiError::in_file(files::TAXONOMY, error.to_string()))
 }
 
 /// Fetches and reads the nouns that name no node of the taxonomy; empty if the model has none.
@@ -32,34 +30,21 @@ pub async fn load_nouns(manifest_url: &str) -> Result<Lexicon, UiError> {
         return Ok(Lexicon::default());
     }
     let file = file(manifest_url, &manifest, files::NOUNS).await?;
-    lexicon(&manifest, &file).map_err(|error| UiError::from(&error))
+    Ok(lexicon(&manifest, &file)?)
 }
 
 async fn manifest(url: &str) -> Result<Manifest, UiError> {
-    let manifest = bytes(url, "manifest.json").await?;
-    Manifest::parse(&manifest)
-        .map_err(|error| UiError::in_file("manifest.json", &error.to_string()))
+    let manifest = fetch_small(url, "manifest.json").await?;
+    Manifest::parse(&manifest).map_err(|error| UiError::in_file("manifest.json", error.to_string()))
 }
 
 /// Fetches and checks one file of the model whose manifest lies at `manifest_url`.
 async fn file(manifest_url: &str, manifest: &Manifest, path: &str) -> Result<BundleFiles, UiError> {
-    let file = manifest.file(path).map_err(|error| UiError::from(&error))?;
+    let file = manifest.file(path)?;
     // The hash in the address prevents a cache from returning the file of an older model.
     let url = format!("{}{path}?sha256={}", folder(manifest_url), file.sha256);
+    let content = fetch_small(&url, path).await?;
     let mut files = BundleFiles::default();
-    let content = bytes(&url, path).await?;
-    files
-        .insert_checked(manifest, path, content)
-        .map_err(|error| UiError::from(&error))?;
+    files.insert_checked(manifest, path, content)?;
     Ok(files)
-}
-
-async fn bytes(url: &str, name: &str) -> Result<Vec<u8>, UiError> {
-    let response = Request::get(url).send().await;
-    let response = response.map_err(|error| UiError::network(name, error.to_string()))?;
-    if !response.ok() {
-        return Err(UiError::missing_file(name, response.status()));
-    }
-    let bytes = response.binary().await;
-    bytes.map_err(|error| UiError::network(name, error.to_string()))
 }

@@ -34,7 +34,6 @@ pub enum Backend {
 
 impl Backend {
     /// Returns the value used in the result's `backend` field and in `?backend=`.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Cpu => "cpu",
@@ -43,7 +42,6 @@ impl Backend {
     }
 
     /// Returns the name of the program that `worker.js` starts for this engine.
-    #[must_use]
     pub const fn program(self) -> &'static str {
         match self {
             Self::Cpu => "worker_cpu",
@@ -52,7 +50,6 @@ impl Backend {
     }
 
     /// Returns the name used in sentences.
-    #[must_use]
     pub const fn in_words(self) -> &'static str {
         match self {
             Self::Cpu => "the processor (CPU)",
@@ -227,7 +224,6 @@ pub enum Response {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::ui_error::Cause;

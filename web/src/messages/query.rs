@@ -60,8 +60,6 @@ pub enum Query {
         /// Id of the node whose labels are considered; `None` means all labels.
         below: Option<String>,
     },
-    /// Fetches the text encoder and keeps it in memory.
-    TextEncoder,
     /// Explains how far a phrase is from describing a photo.
     WhyNot {
         /// The photo.
@@ -152,8 +150,6 @@ pub enum QueryAnswer {
         /// Distance to the root in each factor of a product space; empty for other spaces.
         factors: Vec<f64>,
     },
-    /// Answer to [`Query::TextEncoder`].
-    TextEncoder,
     /// Answer to [`Query::WhyNot`].
     WhyNot {
         /// The phrase of the query.
@@ -226,7 +222,6 @@ pub enum Reply {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
@@ -249,7 +244,6 @@ mod tests {
                 tree,
                 below: Some("n1".into()),
             },
-            Query::TextEncoder,
             Query::WhyNot {
                 photo,
                 tree,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use espalier_core::caption::CaptionResult;
+use espalier_core::caption::{CaptionResult, PathStep};
 
 use crate::messages::photo_id::PhotoId;
 
@@ -41,7 +41,6 @@ pub struct Item {
 
 impl Item {
     /// Returns the result, once the photo is read.
-    #[must_use]
     pub fn result(&self) -> Option<&CaptionResult> {
         match &self.status {
             ItemStatus::Read { result, .. } => Some(result),
@@ -49,32 +48,19 @@ impl Item {
         }
     }
 
-    /// Returns the name of the node where the evidence stops.
-    #[must_use]
-    pub fn stop_name(&self) -> Option<&str> {
-        let taxonomy = &self.result()?.taxonomy;
-        let stop = taxonomy.path.iter().find(|step| step.id == taxonomy.stop);
-        stop.map(|step| step.name.as_str())
-    }
-
-    /// Returns the probability of the node where the evidence stops.
-    #[must_use]
-    pub fn stop_p(&self) -> Option<f64> {
-        let taxonomy = &self.result()?.taxonomy;
-        let stop = taxonomy.path.iter().find(|step| step.id == taxonomy.stop);
-        stop.map(|step| step.p)
-    }
-
-    /// Returns the names on the path from the root down to the stop.
-    #[must_use]
-    pub fn path_names(&self) -> Vec<&str> {
-        let Some(result) = self.result() else {
-            return Vec::new();
+    /// Returns the steps of the path from the root down to the node where the evidence stops.
+    pub fn supported(&self) -> &[PathStep] {
+        let Some(CaptionResult { taxonomy, .. }) = self.result() else {
+            return &[];
         };
-        let path = &result.taxonomy.path;
-        let stop = path.iter().position(|step| step.id == result.taxonomy.stop);
-        let end = stop.map_or(0, |stop| stop + 1);
-        path[..end].iter().map(|step| step.name.as_str()).collect()
+        let stop = (taxonomy.path.iter()).position(|step| step.id == taxonomy.stop);
+        &taxonomy.path[..stop.map_or(0, |stop| stop + 1)]
+    }
+
+    /// Returns the names of the [supported](Self::supported) steps.
+    pub fn path_names(&self) -> Vec<&str> {
+        let names = self.supported().iter().map(|step| step.name.as_str());
+        names.collect()
     }
 }
 
@@ -88,7 +74,6 @@ pub struct Batch {
 
 impl Batch {
     /// Creates a batch of named photos.
-    #[must_use]
     pub fn new(photos: Vec<(PhotoId, String)>) -> Self {
         let skipped = photos.len().saturating_sub(MAX_PHOTOS);
         let item = |(id, name)| Item {
@@ -103,13 +88,11 @@ impl Batch {
     }
 
     /// Returns the photos.
-    #[must_use]
     pub fn items(&self) -> &[Item] {
         &self.items
     }
 
     /// Returns whether a photo is waiting and none is being read.
-    #[must_use]
     pub fn can_start_next(&self) -> bool {
         let any_is = |status| self.items.iter().any(|item| item.status == status);
         any_is(ItemStatus::Waiting) && !any_is(ItemStatus::Reading)
@@ -140,7 +123,6 @@ impl Batch {
     }
 
     /// Returns the number of photos that are read or failed, and the total.
-    #[must_use]
     pub fn progress(&self) -> (usize, usize) {
         let is_open =
             |item: &&Item| matches!(item.status, ItemStatus::Waiting | ItemStatus::Reading);
@@ -149,21 +131,15 @@ impl Batch {
     }
 
     /// Counts, for each node, the photos whose path contains it at or above the stop.
-    #[must_use]
     pub fn counts(&self) -> BTreeMap<String, u32> {
         let mut counts = BTreeMap::new();
-        for result in self.items.iter().filter_map(Item::result) {
-            let path = &result.taxonomy.path;
-            let stop = path.iter().position(|step| step.id == result.taxonomy.stop);
-            for step in &path[..stop.map_or(0, |stop| stop + 1)] {
-                *counts.entry(step.id.clone()).or_insert(0) += 1;
-            }
+        for step in self.items.iter().flat_map(Item::supported) {
+            *counts.entry(step.id.clone()).or_insert(0) += 1;
         }
         counts
     }
 
     /// Returns the table as CSV, one line per photo that is read or failed.
-    #[must_use]
     pub fn to_csv(&self) -> String {
         let mut text =
             String::from("file_name,stop_id,stop,p,path,radius,most_specific_caption,error\n");
@@ -171,12 +147,11 @@ impl Batch {
             let mut cells = vec![item.name.clone()];
             match &item.status {
                 ItemStatus::Read { result, radius } => {
-                    let taxonomy = &result.taxonomy;
-                    let stop = taxonomy.path.iter().find(|step| step.id == taxonomy.stop);
+                    let stop = item.supported().last();
                     let last = result.ladder.last();
                     cells.extend([
-                        taxonomy.stop.clone(),
-                        item.stop_name().unwrap_or_default().to_owned(),
+                        result.taxonomy.stop.clone(),
+                        stop.map_or_else(String::new, |step| step.name.clone()),
                         stop.map_or_else(String::new, |step| format!("{:.4}", step.p)),
                         item.path_names().join(" > "),
                         format!("{radius:.4}"),
@@ -199,7 +174,6 @@ impl Batch {
 }
 
 /// Formats a CSV cell: quotes it if necessary and neutralises a leading formula sign.
-#[must_use]
 pub fn quoted(cell: &str) -> String {
     let number = cell.parse::<f64>().is_ok();
     let formula = cell.starts_with(['=', '+', '-', '@']) && !number;
@@ -216,20 +190,28 @@ pub fn quoted(cell: &str) -> String {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
+    use espalier_core::caption::TaxonomyResult;
+
     use super::*;
+    use crate::sample;
 
     fn result(stop: &str) -> CaptionResult {
-        let json = format!(
-            r#"{{"model":{{"name":"m","version":"1","sha256":"0"}},"backend":"cpu",
-            "image":{{"width":1,"height":1,"sha256":"0"}},
-            "ladder":[{{"text":"a bird","radius":0.5,"similarity":-1.0}}],
-            "taxonomy":{{"path":[{{"id":"e","name":"entity","p":1.0}},
-            {{"id":"a","name":"animal","p":0.8}},{{"id":"b","name":"bird, any","p":0.6}}],
-            "stop":"{stop}"}},"timing_ms":{{}}}}"#
-        );
-        serde_json::from_str(&json).unwrap()
+        let steps = [
+            ("e", "entity", 1.0),
+            ("a", "animal", 0.8),
+            ("b", "bird, any", 0.6),
+        ];
+        let path = steps.map(|(id, name, p)| PathStep {
+            id: id.into(),
+            name: name.into(),
+            p,
+        });
+        let taxonomy = TaxonomyResult {
+            path: path.to_vec(),
+            stop: stop.into(),
+        };
+        sample::result(vec![sample::rung("a bird", None)], taxonomy)
     }
 
     fn batch() -> Batch {

@@ -15,23 +15,6 @@ pub enum Preference {
     WebGpu,
 }
 
-impl Preference {
-    /// Reads the query part of the address, with or without its question mark. Unknown values count
-    /// as `auto`.
-    #[must_use]
-    pub fn from_query(query: &str) -> Self {
-        let value = query
-            .trim_start_matches('?')
-            .split('&')
-            .find_map(|pair| pair.strip_prefix("backend="));
-        match value {
-            Some("cpu") => Self::Cpu,
-            Some("webgpu") => Self::WebGpu,
-            _ => Self::Auto,
-        }
-    }
-}
-
 /// The browser's answer to the request for a graphics adapter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Probe {
@@ -73,7 +56,6 @@ pub enum FallbackReason {
 
 impl FallbackReason {
     /// Returns the reason as text for the page.
-    #[must_use]
     pub fn in_words(&self) -> String {
         match self {
             Self::Missing(Missing::NoWebGpu) => {
@@ -121,21 +103,6 @@ pub fn choose(preference: Preference, probe: &Probe) -> Result<Backend, Fallback
 mod tests {
     use super::*;
     use crate::ui_error::Cause;
-
-    #[test]
-    fn the_preference_is_read_from_the_address() {
-        for (query, expected) in [
-            ("", Preference::Auto),
-            ("?backend=auto", Preference::Auto),
-            ("?backend=cpu", Preference::Cpu),
-            ("?x=1&backend=webgpu", Preference::WebGpu),
-            ("backend=cpu&y", Preference::Cpu),
-            ("?backend=abacus", Preference::Auto),
-            ("?notbackend=cpu", Preference::Auto),
-        ] {
-            assert_eq!(Preference::from_query(query), expected, "{query}");
-        }
-    }
 
     #[test]
     fn a_real_adapter_is_used_and_a_software_one_only_where_forced() {

@@ -17,7 +17,6 @@ pub struct Dial {
 
 impl Dial {
     /// Creates the dial of the rungs of a result; none where detectors tell nothing of the photo.
-    #[must_use]
     pub fn of_ladder(result: &CaptionResult) -> Option<Self> {
         let said = result.said?.min(result.ladder.len());
         (said > 0 && !result.shows.is_empty()).then(|| Self {
@@ -29,7 +28,6 @@ impl Dial {
 
     /// Creates the dial of a result from the steps that a person would name. Without the taxonomy,
     /// these are all steps except the root.
-    #[must_use]
     pub fn of(taxonomy: &TaxonomyResult, tree: Option<&Taxonomy>) -> Self {
         let path = &taxonomy.path;
         let mut levels: Vec<usize> = (1..path.len())
@@ -60,37 +58,31 @@ impl Dial {
     }
 
     /// Returns whether the levels are rungs of the ladder.
-    #[must_use]
     pub fn is_of_ladder(&self) -> bool {
         self.is_of_ladder
     }
 
     /// Returns the number of levels.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.levels.len()
     }
 
     /// Returns whether there are no levels.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.levels.is_empty()
     }
 
     /// Returns the level where the evidence stops; `None` if it stops above all of them.
-    #[must_use]
     pub fn evidence(&self) -> Option<usize> {
         self.evidence
     }
 
     /// Returns the index of a level in the path or ladder.
-    #[must_use]
     pub fn path_index(&self, level: usize) -> Option<usize> {
         self.levels.get(level).copied()
     }
 
     /// Returns the path indices from the most general level to this one.
-    #[must_use]
     pub fn path_indices(&self, level: Option<usize>) -> &[usize] {
         let end = level.map_or(0, |level| (level + 1).min(self.levels.len()));
         &self.levels[..end]
@@ -98,7 +90,6 @@ impl Dial {
 
     /// Returns, for each rung, whether a dial at `level` shows it: rungs that are not more specific
     /// than the level. A rung that names no node of the path follows the rung before it.
-    #[must_use]
     pub fn shows(&self, result: &CaptionResult, level: usize) -> Vec<bool> {
         if self.is_of_ladder {
             return (0..result.ladder.len()).map(|rung| rung <= level).collect();
@@ -123,9 +114,7 @@ fn is_shown(step: &PathStep, tree: Option<&Taxonomy>) -> bool {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
-    use espalier_core::caption::Shown;
     use espalier_core::statements::Role;
 
     use super::*;
@@ -144,16 +133,16 @@ mod tests {
         y\tchair\to\t1\n";
 
     fn taxonomy(stop: &str) -> TaxonomyResult {
-        let p = [1.0, 1.0, 0.9, 0.7, 0.7, 0.3];
-        let path = ["e", "o", "a", "f", "b", "t"].into_iter().zip(p);
+        let steps = [
+            ("e", 1.0),
+            ("o", 1.0),
+            ("a", 0.9),
+            ("f", 0.7),
+            ("b", 0.7),
+            ("t", 0.3),
+        ];
         TaxonomyResult {
-            path: path
-                .map(|(id, p)| PathStep {
-                    id: id.into(),
-                    name: id.into(),
-                    p,
-                })
-                .collect(),
+            path: sample::steps(&steps),
             stop: stop.into(),
         }
     }
@@ -197,12 +186,7 @@ mod tests {
         assert_eq!(Dial::of_ladder(&result), None);
         result.said = Some(2);
         assert_eq!(Dial::of_ladder(&result), None);
-        result.shows = vec![Shown {
-            text: "people".into(),
-            p: 0.9,
-            role: Role::Subject,
-            node: None,
-        }];
+        result.shows = vec![sample::shown("people", 0.9, Role::Subject)];
         let dial = Dial::of_ladder(&result).unwrap();
         assert_eq!((dial.len(), dial.evidence()), (3, Some(1)));
         assert_eq!(dial.shows(&result, 0), [true, false, false]);

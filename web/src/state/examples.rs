@@ -21,7 +21,6 @@ pub struct Examples {
 
 impl Examples {
     /// Chooses among the labels that have an example photo. `p` is the probability of each node.
-    #[must_use]
     pub fn choose(
         tree: &Taxonomy,
         p: &[f32],
@@ -52,7 +51,6 @@ impl Examples {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -1,4 +1,4 @@
-//! Tells in words where a heat map is hot, for those who cannot see it.
+//! Tells in words where a heat map is hot, for those who cannot see it, and where a part of a photo lies.
 
 use espalier_core::caption::HeatMap;
 
@@ -32,7 +32,6 @@ impl Along {
 }
 
 /// Returns where the heat of a map lies: "in the upper left". `None` if the map is cold.
-#[must_use]
 pub fn where_hot(map: &HeatMap) -> Option<&'static str> {
     if map.values.iter().all(|heat| *heat <= 0.0) || map.columns == 0 || map.rows == 0 {
         return None;
@@ -46,9 +45,26 @@ pub fn where_hot(map: &HeatMap) -> Option<&'static str> {
         .clone()
         .map(|(i, heat)| (heat, at((left, right), i % map.columns, map.columns)));
     let down = heats.map(|(i, heat)| (heat, at((top, bottom), i / map.columns, map.rows)));
+    let place = in_words(Along::of(across), Along::of(down));
+    Some(place.unwrap_or("all over the photo"))
+}
+
+/// Says where a half or a quarter of a photo lies, given by its edges (left, top, right, bottom, as
+/// fractions of the sides): "in the upper left".
+pub fn where_is([left, top, right, bottom]: [f32; 4]) -> &'static str {
+    let along = |start: f32, end: f32| match (start > 0.0, end < 1.0) {
+        (false, true) => Along::Start,
+        (true, false) => Along::End,
+        _ => Along::Everywhere,
+    };
+    in_words(along(left, right), along(top, bottom)).unwrap_or("in the photo")
+}
+
+/// Returns the words for a place; `None` for everywhere.
+fn in_words(across: Along, down: Along) -> Option<&'static str> {
     use Along::{End, Everywhere, Middle, Start};
-    Some(match (Along::of(across), Along::of(down)) {
-        (Everywhere, Everywhere) => "all over the photo",
+    Some(match (across, down) {
+        (Everywhere, Everywhere) => return None,
         (Start, Start) => "in the upper left",
         (End, Start) => "in the upper right",
         (Start, End) => "in the lower left",
@@ -85,6 +101,22 @@ mod tests {
         assert_eq!(where_hot(&bottom), Some("at the bottom"));
         assert_eq!(where_hot(&map([[1.0; 3]; 3])), Some("all over the photo"));
         assert_eq!(where_hot(&map([cold; 3])), None);
+    }
+
+    #[test]
+    fn halves_and_quarters_are_named() {
+        for (region, expected) in [
+            ([0.0, 0.0, 0.5, 1.0], "on the left"),
+            ([0.5, 0.0, 1.0, 1.0], "on the right"),
+            ([0.0, 0.0, 1.0, 0.5], "at the top"),
+            ([0.0, 0.5, 1.0, 1.0], "at the bottom"),
+            ([0.0, 0.0, 0.5, 0.5], "in the upper left"),
+            ([0.5, 0.0, 1.0, 0.5], "in the upper right"),
+            ([0.0, 0.5, 0.5, 1.0], "in the lower left"),
+            ([0.5, 0.5, 1.0, 1.0], "in the lower right"),
+        ] {
+            assert_eq!(where_is(region), expected);
+        }
     }
 
     #[test]

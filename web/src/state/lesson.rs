@@ -6,7 +6,6 @@ use espalier_core::caption::TaughtCheck;
 const ENOUGH_PHOTOS: usize = 3;
 
 /// Describes how well a name was learned, with a warning if it is easily taken for something else.
-#[must_use]
 pub fn check_words(name: &str, check: &TaughtCheck) -> String {
     let TaughtCheck {
         recognised,

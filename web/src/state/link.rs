@@ -27,16 +27,19 @@ pub const MAX_MODELS: usize = 4;
 
 impl Link {
     /// Parses a query, with or without its question mark. Ignores invalid and unknown parameters.
-    #[must_use]
     pub fn from_query(query: &str) -> Self {
-        let mut link = Self {
-            backend: Preference::from_query(query),
-            ..Self::default()
-        };
+        let mut link = Self::default();
         for pair in query.trim_start_matches('?').split('&') {
             let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
             let value = decoded(value);
             match key {
+                "backend" => {
+                    link.backend = match value.as_str() {
+                        "cpu" => Preference::Cpu,
+                        "webgpu" => Preference::WebGpu,
+                        _ => Preference::Auto,
+                    };
+                }
                 "model" => {
                     for name in value.split(',').filter(|name| is_name(name)) {
                         if link.models.len() < MAX_MODELS && !link.models.iter().any(|m| m == name)
@@ -56,7 +59,6 @@ impl Link {
     }
 
     /// Returns the query with its question mark; empty if no parameter is set.
-    #[must_use]
     pub fn to_query(&self) -> String {
         let mut pairs = Vec::new();
         match self.backend {
@@ -89,7 +91,6 @@ impl Link {
 
 /// Returns whether this is a valid name of a model's folder or of a sample photo; rejects names that
 /// could leave the folder they are in.
-#[must_use]
 pub fn is_name(name: &str) -> bool {
     let fits = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     !name.is_empty() && !name.starts_with('.') && name.chars().all(fits)
@@ -153,6 +154,21 @@ mod tests {
         assert_eq!(Link::from_query(&query), link);
         assert_eq!(Link::default().to_query(), "");
         assert_eq!(Link::from_query(""), Link::default());
+    }
+
+    #[test]
+    fn the_engine_is_read_from_the_address() {
+        for (query, expected) in [
+            ("", Preference::Auto),
+            ("?backend=auto", Preference::Auto),
+            ("?backend=cpu", Preference::Cpu),
+            ("?x=1&backend=webgpu", Preference::WebGpu),
+            ("backend=cpu&y", Preference::Cpu),
+            ("?backend=abacus", Preference::Auto),
+            ("?notbackend=cpu", Preference::Auto),
+        ] {
+            assert_eq!(Link::from_query(query).backend, expected, "{query}");
+        }
     }
 
     #[test]

@@ -16,7 +16,6 @@ pub enum Comparison {
 impl Comparison {
     /// Decides from the names of the installed models (`listed`) and of those on the screen
     /// (`shown`).
-    #[must_use]
     pub fn of(listed: &[String], shown: &[String]) -> Self {
         let has = |names: &[String], name: &str| names.iter().any(|n| n == name);
         let both = |names: &[String]| has(names, DEFAULT_MODEL) && has(names, SMALL_MODEL);

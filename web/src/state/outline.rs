@@ -25,20 +25,17 @@ pub struct Row {
 
 impl Row {
     /// Returns the node of the row.
-    #[must_use]
     pub fn node(&self) -> NodeIx {
         self.path.last().copied().unwrap_or(NodeIx(0))
     }
 
     /// Returns a key of the row that is stable for a given taxonomy.
-    #[must_use]
     pub fn key(&self) -> String {
         key_of(&self.path)
     }
 }
 
 /// Returns the key of the row at the end of a path.
-#[must_use]
 pub fn key_of(path: &[NodeIx]) -> String {
     let steps: Vec<String> = path.iter().map(|ix| ix.0.to_string()).collect();
     steps.join("-")
@@ -53,7 +50,6 @@ pub struct Outline {
 
 impl Outline {
     /// Creates an outline with the root expanded.
-    #[must_use]
     pub fn new(tree: &Taxonomy) -> Self {
         let root = vec![tree.root()];
         Self {
@@ -63,7 +59,6 @@ impl Outline {
     }
 
     /// Returns the path of the row that has the focus.
-    #[must_use]
     pub fn focus(&self) -> &[NodeIx] {
         &self.focus
     }
@@ -96,7 +91,6 @@ impl Outline {
     }
 
     /// Returns all visible rows, top to bottom; siblings by descending `weight`, then by name.
-    #[must_use]
     pub fn rows(&self, tree: &Taxonomy, weight: impl Fn(NodeIx) -> f32) -> Vec<Row> {
         let mut rows = Vec::new();
         self.add(tree, &weight, vec![tree.root()], (1, 1), &mut rows);
@@ -228,7 +222,6 @@ fn first_that_begins<'a>(
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

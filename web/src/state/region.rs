@@ -31,7 +31,6 @@ impl Default for Region {
 
 impl Region {
     /// Returns the box between two points, clamped to the photo and to the minimum size.
-    #[must_use]
     pub fn between(a: (f64, f64), b: (f64, f64)) -> Self {
         let side = |a: f64, b: f64| {
             let (a, b) = (a.clamp(0.0, 1.0), b.clamp(0.0, 1.0));
@@ -46,7 +45,6 @@ impl Region {
 
     /// Returns the box after a key press: arrows move it, with shift they move its lower right
     /// corner. `None` for other keys.
-    #[must_use]
     pub fn key(self, key: &str, shift: bool) -> Option<Self> {
         let (dx, dy) = match key {
             "ArrowLeft" => (-STEP, 0.0),
@@ -64,7 +62,6 @@ impl Region {
     }
 
     /// Returns the box moved by `dx` and `dy`, stopped at the photo's edges.
-    #[must_use]
     pub fn moved(self, dx: f64, dy: f64) -> Self {
         let dx = dx.clamp(-self.x1, 1.0 - self.x2);
         let dy = dy.clamp(-self.y1, 1.0 - self.y2);
@@ -77,14 +74,11 @@ impl Region {
     }
 
     /// Returns `x1, y1, x2, y2`, as the command line expects them.
-    #[must_use]
-    #[expect(clippy::cast_possible_truncation, reason = "shares of a photo's side")]
     pub fn corners(self) -> [f32; 4] {
         [self.x1, self.y1, self.x2, self.y2].map(|v| v as f32)
     }
 
     /// Describes the box for screen readers.
-    #[must_use]
     pub fn in_words(self) -> String {
         let percent = |v: f64| (v * 100.0).round();
         format!(
@@ -98,7 +92,6 @@ impl Region {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use proptest::prelude::*;
 

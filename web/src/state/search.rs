@@ -38,7 +38,6 @@ fn rank(text: &str, query: &str) -> Option<u8> {
 
 /// Returns the concept that a word of everyday language belongs to, by a lexicon of nouns: `kitty`
 /// finds the cat. The lexicon also knows plurals.
-#[must_use]
 pub fn find_noun(tree: &Taxonomy, nouns: &Lexicon, query: &str) -> Vec<Hit> {
     let query = query.trim().to_lowercase();
     let names = std::iter::once(query.clone()).chain(singulars(&query));
@@ -49,7 +48,6 @@ pub fn find_noun(tree: &Taxonomy, nouns: &Lexicon, query: &str) -> Vec<Hit> {
 
 /// Returns the concepts with a name closest to the query, at most [`MAX_CLOSEST`], the closest
 /// first. Each word of a name counts as a name, too.
-#[must_use]
 pub fn closest(tree: &Taxonomy, query: &str) -> Vec<Hit> {
     let query = query.trim().to_lowercase();
     let similarity = |name: &String| {
@@ -80,7 +78,6 @@ pub fn closest(tree: &Taxonomy, query: &str) -> Vec<Hit> {
 /// Returns the concepts that match best, at most [`MAX_HITS`]. Ranks exact matches before prefixes,
 /// prefixes before those of later words, and these before substrings; then first names before
 /// synonyms.
-#[must_use]
 pub fn find(tree: &Taxonomy, query: &str) -> Vec<Hit> {
     let query = query.trim().to_lowercase();
     if query.is_empty() {
@@ -105,7 +102,6 @@ pub fn find(tree: &Taxonomy, query: &str) -> Vec<Hit> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

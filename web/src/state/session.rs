@@ -11,8 +11,7 @@ use std::sync::Arc;
 use espalier_core::caption::CaptionResult;
 
 use super::choice::{FallbackReason, Preference, Probe, choose};
-use crate::load::progress::{Bar, EngineSizes};
-use crate::load::sizes::DownloadSizes;
+use crate::load::progress::{Bar, DownloadSizes};
 use crate::messages::photo_id::PhotoId;
 use crate::messages::protocol::{Backend, EngineInfo, Progress, Response, Stage};
 use crate::ui_error::UiError;
@@ -59,7 +58,6 @@ pub enum Work {
 
 impl Work {
     /// Returns whether there is a photo, or an attempt to give one failed.
-    #[must_use]
     pub const fn is_some(&self) -> bool {
         !matches!(self, Self::None)
     }
@@ -74,6 +72,21 @@ pub struct Answer {
     pub result: CaptionResult,
     /// The result exactly as the engine wrote it, for the visitor to copy.
     pub json: String,
+}
+
+impl Answer {
+    /// Parses the result of a photo.
+    ///
+    /// # Errors
+    /// When the JSON is not a result, because page and engine are of different versions.
+    pub fn parse(photo: PhotoId, json: String) -> Result<Self, UiError> {
+        let result = serde_json::from_str(&json)?;
+        Ok(Self {
+            photo,
+            result,
+            json,
+        })
+    }
 }
 
 /// An event in a session.
@@ -160,16 +173,10 @@ pub struct Session {
 
 impl Session {
     /// Creates the session of a page that was just opened.
-    #[must_use]
-    pub const fn new(preference: Preference) -> Self {
+    pub fn new(preference: Preference) -> Self {
         Self {
             preference,
-            sizes: DownloadSizes {
-                cpu: EngineSizes::UNKNOWN,
-                gpu: EngineSizes::UNKNOWN,
-                model: 0,
-                text: 0,
-            },
+            sizes: DownloadSizes::default(),
             engine: Engine::Off,
             fallback_reason: None,
             coarse: None,
@@ -180,7 +187,6 @@ impl Session {
 
     /// Returns the bytes of a load, for the engine that is tried first as far as that is known;
     /// `None` while the sizes are unknown.
-    #[must_use]
     pub fn likely_download(&self) -> Option<u64> {
         let backend = match (self.preference, &self.fallback_reason) {
             (Preference::Cpu, _) | (_, Some(_)) => Backend::Cpu,
@@ -235,7 +241,6 @@ impl Session {
     ///
     /// WebGPU compiles its kernels at the first image. This takes seconds on a hardware adapter and
     /// minutes on a software adapter, which is used only if the address forces it.
-    #[must_use]
     pub const fn silence_limit(&self) -> Option<u64> {
         let gpu = match self.preference {
             Preference::WebGpu => 420,
@@ -392,15 +397,11 @@ impl Session {
     }
 
     fn set_answer(&mut self, photo: PhotoId, json: String) {
-        self.work = match serde_json::from_str::<CaptionResult>(&json) {
-            Ok(result) => Work::Done(Arc::new(Answer {
-                photo,
-                result,
-                json,
-            })),
+        self.work = match Answer::parse(photo, json) {
+            Ok(answer) => Work::Done(Arc::new(answer)),
             Err(error) => Work::Failed {
                 photo: Some(photo),
-                error: UiError::version_mismatch(error.to_string()),
+                error,
             },
         };
     }

@@ -37,7 +37,6 @@ pub struct Sketch {
 
 impl Sketch {
     /// Computes the sketch of `tree` with its nodes at `places`, in the order of the tree.
-    #[must_use]
     pub fn of(tree: &Taxonomy, places: &[Option<Point>]) -> Self {
         let place = |ix: &NodeIx| places.get(ix.index()).copied().flatten();
         let placed: Vec<NodeIx> = (0..)
@@ -57,11 +56,9 @@ impl Sketch {
         let labels = |ix: &NodeIx| tree.labelled_below(*ix).len();
         let mut broadest_first = placed.clone();
         broadest_first.sort_by_key(|ix| std::cmp::Reverse(labels(ix)));
-        #[expect(clippy::cast_precision_loss, reason = "counts of nodes")]
         let strength = (FULL_SIZE_NODES / placed.len().max(1) as f64)
             .min(1.0)
             .sqrt();
-        #[expect(clippy::cast_precision_loss, reason = "counts of labels")]
         let radius = |ix: NodeIx| 1.6 * strength + 0.55 * ((labels(&ix) + 1) as f64).ln();
         Self {
             lines: placed.iter().filter_map(line).collect(),
@@ -81,7 +78,6 @@ fn geodesic(from: Point, to: Point) -> [Point; SEGMENTS + 1] {
         if far <= 1e-9 {
             return from;
         }
-        #[expect(clippy::cast_precision_loss, reason = "a few segments")]
         let share = segment as f64 / SEGMENTS as f64;
         // tanh(share * atanh(far)), in a form that stays finite at the rim.
         let (ahead, behind) = ((1.0 + far).powf(share), (1.0 - far).max(0.0).powf(share));
@@ -91,7 +87,6 @@ fn geodesic(from: Point, to: Point) -> [Point; SEGMENTS + 1] {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -95,26 +95,22 @@ impl View {
     }
 
     /// Returns the magnification.
-    #[must_use]
     pub fn zoom(&self) -> f64 {
         self.zoom
     }
 
     /// Maps a point of the disk to its view position; the rim lies at distance [`View::zoom`].
-    #[must_use]
     pub fn to_view(&self, p: Point) -> Point {
         self.apply(p).map(|v| v * self.zoom)
     }
 
     /// Maps a view position to a point of the disk; inverts [`View::to_view`] inside the disk.
-    #[must_use]
     pub fn to_disk(&self, seen: Point) -> Point {
         self.inverse()
             .apply(clamp_to_rim(seen.map(|v| v / self.zoom)))
     }
 
     /// Returns the view after a drag from `from` to `to`, both view positions.
-    #[must_use]
     pub fn dragged(self, from: Point, to: Point) -> Self {
         let [from, to] = [from, to].map(|seen| clamp_to_rim(seen.map(|v| v / self.zoom)));
         self.then(Self::moving_origin_to(from).inverse())
@@ -122,7 +118,6 @@ impl View {
     }
 
     /// Returns the view magnified about its centre by the factor `by`, within limits.
-    #[must_use]
     pub fn zoomed(self, by: f64) -> Self {
         Self {
             zoom: (self.zoom * by).clamp(1.0, MAX_ZOOM),
@@ -131,7 +126,6 @@ impl View {
     }
 
     /// Returns the view with this point at the centre and without rotation.
-    #[must_use]
     pub fn centred(self, place: Point) -> Self {
         Self {
             zoom: self.zoom,

@@ -12,7 +12,6 @@ use super::certainty::{capitalised, certainty, join_names, join_with_adverbs};
 use crate::state::dial::Dial;
 
 /// Returns the sentence for a photo of two subjects; `None` unless there are two.
-#[must_use]
 pub fn two_things(subjects: &[Subject]) -> Option<String> {
     let [a, b] = subjects else { return None };
     let [a, b] = [a, b].map(|subject| spoken_name(&subject.node, &subject.name));
@@ -26,7 +25,6 @@ const MAX_NAMED_STEPS: usize = 3;
 /// says less than is known, and does not deny the rest.
 ///
 /// "An animal, a bird, probably a thrush. I can't tell what kind."
-#[must_use]
 pub fn sentence(taxonomy: &TaxonomyResult, dial: &Dial, level: Option<usize>) -> String {
     let path = &taxonomy.path;
     let evidence = dial.evidence();
@@ -77,7 +75,6 @@ fn told(result: &CaptionResult) -> Option<&Rung> {
 /// the tree stops.
 ///
 /// "Very likely a gun dog in snow."
-#[must_use]
 pub fn answer_sentence(result: &CaptionResult, dial: &Dial) -> String {
     let Some(rung) = told(result) else {
         return sentence(&result.taxonomy, dial, None);
@@ -95,7 +92,6 @@ fn rung_sentence(rung: &Rung) -> String {
 /// shows, else of the path, whose dial is `dial`.
 ///
 /// "Very likely people eating. My guess: people eating pizza."
-#[must_use]
 pub fn answer_at(result: &CaptionResult, dial: &Dial, level: Option<usize>) -> String {
     let ladder = Dial::of_ladder(result);
     let rung = level.zip(ladder.and_then(|ladder| ladder.evidence()));
@@ -115,7 +111,6 @@ pub fn answer_at(result: &CaptionResult, dial: &Dial, level: Option<usize>) -> S
 /// made of. Empty if there is no such level.
 ///
 /// "people eating, very likely"
-#[must_use]
 pub fn position(dial: &Dial, level: usize, path: &[PathStep], ladder: &[Rung]) -> String {
     let beyond = Some(level) > dial.evidence();
     let named = dial.path_index(level).and_then(|index| {
@@ -130,7 +125,6 @@ pub fn position(dial: &Dial, level: usize, path: &[PathStep], ladder: &[Rung]) -
 }
 
 /// Returns a sentence with what the photo shows beside the answer, if anything: "Also: a boat, probably trees."
-#[must_use]
 pub fn also_sentence(result: &CaptionResult) -> Option<String> {
     let rung = told(result);
     let answer = rung.map_or("", |rung| rung.text.as_str());
@@ -153,7 +147,6 @@ pub fn also_sentence(result: &CaptionResult) -> Option<String> {
 }
 
 /// Returns the guess below the answer, as [`guess_sentence`]; none where the answer is not about what the tree names.
-#[must_use]
 pub fn answer_guess(result: &CaptionResult, dial: &Dial) -> Option<String> {
     let is_of_tree = told(result).is_none_or(|rung| rung.node.is_some());
     is_of_tree
@@ -163,7 +156,6 @@ pub fn answer_guess(result: &CaptionResult, dial: &Dial) -> Option<String> {
 
 /// Returns a sentence with the most specific level of the dial beyond the evidence that is likely
 /// enough to mention, if any.
-#[must_use]
 pub fn guess_sentence(taxonomy: &TaxonomyResult, dial: &Dial) -> Option<String> {
     let beyond = dial.evidence().map_or(0, |level| level + 1)..dial.len();
     let guess = beyond
@@ -177,7 +169,6 @@ pub fn guess_sentence(taxonomy: &TaxonomyResult, dial: &Dial) -> Option<String> 
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use espalier_core::caption::PathStep;
     use espalier_core::taxonomy::Taxonomy;
@@ -244,12 +235,7 @@ mod tests {
             path(&THRUSH, 1),
         );
         let dial = Dial::of(&result.taxonomy, None);
-        let shown = |text: &str, p: f64| Shown {
-            text: text.into(),
-            p,
-            role: Role::Thing,
-            node: None,
-        };
+        let shown = |text: &str, p: f64| crate::sample::shown(text, p, Role::Thing);
         // Results of earlier versions, and models without detectors.
         assert_eq!(
             answer_sentence(&result, &dial),
@@ -260,10 +246,7 @@ mod tests {
             (None, guess_sentence(&result.taxonomy, &dial))
         );
         result.said = Some(2);
-        let children = Shown {
-            role: Role::Subject,
-            ..shown("children", 0.85)
-        };
+        let children = crate::sample::shown("children", 0.85, Role::Subject);
         result.shows = vec![
             shown("people", 0.97),
             children,

@@ -5,7 +5,6 @@ use espalier_core::caption::{MIN_GUESS, spoken_name};
 /// Returns the words for a calibrated probability.
 ///
 /// The thresholds follow everyday speech: "probably" is true more often than not.
-#[must_use]
 pub fn how_sure(p: f64) -> &'static str {
     match p {
         p if p >= 0.95 => "almost certainly",
@@ -18,20 +17,15 @@ pub fn how_sure(p: f64) -> &'static str {
 
 /// Returns the words for the probability of a concept. What lies `beyond` the node where the evidence stops is
 /// at most possible, so that no list is surer than the sentence, which says that it cannot tell.
-#[must_use]
 pub fn certainty(p: f64, beyond: bool) -> &'static str {
     match beyond {
-        true => how_sure(p.min(BEYOND)),
+        true => how_sure(p.min(MIN_GUESS)),
         false => how_sure(p),
     }
 }
 
-/// Probability whose words are the strongest for what lies beyond the evidence.
-const BEYOND: f64 = MIN_GUESS;
-
 /// Names a concept, given by id and name, with its probability: "very likely a bird", "unlikely to be
 /// a robin".
-#[must_use]
 pub fn how_sure_of((id, name): (&str, &str), p: f64, beyond: bool) -> String {
     let name = spoken_name(id, name);
     match certainty(p, beyond) {
@@ -75,7 +69,6 @@ pub(super) fn join_with_adverbs(steps: &[(String, f64)]) -> String {
 }
 
 /// Formats a duration, `1840.2` → `1.8 s`, `184.2` → `184 ms`.
-#[must_use]
 pub fn format_duration(milliseconds: f64) -> String {
     if milliseconds >= 1_000.0 {
         format!("{:.1} s", milliseconds / 1_000.0)
@@ -85,7 +78,6 @@ pub fn format_duration(milliseconds: f64) -> String {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

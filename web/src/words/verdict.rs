@@ -7,7 +7,6 @@ use super::certainty::{capitalised, how_sure_of, join_names, join_with_adverbs};
 /// Describes the relation of a phrase to a photo by the probabilities of the photo's path, the same
 /// that the answer is made of. `concept` and `common` are names of nodes; `common` is `None` if its
 /// name is uninformative.
-#[must_use]
 pub fn verdict_sentences(
     phrase: &str,
     verdict: &Verdict,
@@ -27,7 +26,6 @@ pub fn verdict_sentences(
 }
 
 /// Says of the parts that a phrase mentions how likely the photo shows them.
-#[must_use]
 pub fn part_sentences(parts: &[Shown]) -> Vec<String> {
     let (likely, unlikely): (Vec<&Shown>, Vec<&Shown>) =
         parts.iter().partition(|part| part.p >= MIN_GUESS);
@@ -112,12 +110,12 @@ fn path_sentence(verdict: &Verdict, concept: &str, common: Option<&str>) -> Stri
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use espalier_core::statements::Role;
 
     use super::super::certainty::certainty;
     use super::*;
+    use crate::sample;
 
     fn verdict(p: f64) -> Verdict {
         Verdict {
@@ -170,17 +168,8 @@ mod tests {
 
     #[test]
     fn parts_of_a_phrase_are_seen_or_not() {
-        let part = |text: &str, p: f64| Shown {
-            text: text.into(),
-            p,
-            role: Role::Thing,
-            node: None,
-        };
-        let parts = [
-            part("a beach", 0.9),
-            part("running", 0.3),
-            part("a woman", 0.1),
-        ];
+        let texts = [("a beach", 0.9), ("running", 0.3), ("a woman", 0.1)];
+        let parts = texts.map(|(text, p)| sample::shown(text, p, Role::Thing));
         assert_eq!(
             part_sentences(&parts),
             [

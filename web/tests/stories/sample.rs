@@ -1,6 +1,9 @@
 //! Results to test with, for the stories and for the unit tests of the page.
 
-use espalier_core::caption::{CaptionResult, ModelInfo, PhotoInfo, Rung, TaxonomyResult};
+use espalier_core::caption::{
+    CaptionResult, ModelInfo, PathStep, PhotoInfo, Rung, Shown, TaxonomyResult,
+};
+use espalier_core::statements::Role;
 
 /// A rung of a ladder.
 pub fn rung(text: &str, node: Option<&str>) -> Rung {
@@ -11,6 +14,27 @@ pub fn rung(text: &str, node: Option<&str>) -> Rung {
         p: None,
         node: node.map(Into::into),
     }
+}
+
+/// A statement that names no node.
+#[allow(dead_code, reason = "the stories need none")]
+pub fn shown(text: &str, p: f64, role: Role) -> Shown {
+    Shown {
+        text: text.into(),
+        p,
+        role,
+        node: None,
+    }
+}
+
+/// Steps of a path, each with its name as id, and its probability.
+pub fn steps(names: &[(&str, f64)]) -> Vec<PathStep> {
+    let step = |(name, p): &(&str, f64)| PathStep {
+        id: (*name).into(),
+        name: (*name).into(),
+        p: *p,
+    };
+    names.iter().map(step).collect()
 }
 
 /// A result with this ladder and this place in the taxonomy.

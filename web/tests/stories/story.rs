@@ -1,8 +1,7 @@
 //! A session on its way, and what happens to it.
 
-use espalier_core::caption::{CaptionResult, PathStep, TaxonomyResult};
-use espalier_web::load::progress::EngineSizes;
-use espalier_web::load::sizes::DownloadSizes;
+use espalier_core::caption::{CaptionResult, TaxonomyResult};
+use espalier_web::load::progress::{DownloadSizes, EngineSizes};
 use espalier_web::messages::photo_id::PhotoId;
 use espalier_web::messages::protocol::{Backend, EngineInfo, Progress, Response, Stage};
 use espalier_web::state::choice::{Preference, Probe};
@@ -46,14 +45,9 @@ pub fn info(backend: Backend) -> EngineInfo {
 /// A result whose ladder has these rungs.
 pub fn result(rungs: &[&str]) -> CaptionResult {
     let ladder = rungs.iter().map(|text| sample::rung(text, None)).collect();
-    let root = PathStep {
-        id: "n1".into(),
-        name: "entity".into(),
-        p: 1.0,
-    };
     let taxonomy = TaxonomyResult {
-        path: vec![root],
-        stop: "n1".into(),
+        path: sample::steps(&[("entity", 1.0)]),
+        stop: "entity".into(),
     };
     sample::result(ladder, taxonomy)
 }

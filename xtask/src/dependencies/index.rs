@@ -33,14 +33,7 @@ struct Line {
 pub(super) fn releases(name: &str) -> Result<Vec<Release>> {
     let address = format!("{INDEX}/{}", path(name));
     let mut curl = command("curl");
-    curl.args([
-        "--fail",
-        "--silent",
-        "--show-error",
-        "--location",
-        "--retry",
-        "3",
-    ]);
+    curl.args("--fail --silent --show-error --location --retry 3".split(' '));
     let text = capture(curl.args(["--max-time", "60", &address]))
         .with_context(|| format!("cannot ask the index about {name}"))?;
     let releases = parse(&text).with_context(|| format!("the index's answer about {name}"))?;
@@ -101,7 +94,6 @@ fn numbers(version: &str) -> Vec<u64> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use anyhow::{Context, Result};
-use serde::Deserialize;
+use anyhow::Result;
+
+use crate::setup::lockfile;
 
 /// A package that a package of the workspace names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,34 +18,16 @@ pub(super) struct Direct {
     pub users: Vec<String>,
 }
 
-#[derive(Deserialize)]
-struct Lock {
-    package: Vec<Package>,
-}
-
-#[derive(Deserialize)]
-struct Package {
-    name: String,
-    version: String,
-    /// Absent for packages of the workspace.
-    source: Option<String>,
-    #[serde(default)]
-    dependencies: Vec<String>,
-}
-
 /// Returns the direct dependencies in the order of their names, those of tests and builds included.
 ///
 /// # Errors
 /// Fails if `Cargo.lock` cannot be read.
 pub(super) fn direct(root: &Path) -> Result<Vec<Direct>> {
-    let text =
-        std::fs::read_to_string(root.join("Cargo.lock")).context("cannot read Cargo.lock")?;
-    let lock: Lock = toml::from_str(&text).context("Cargo.lock has another format")?;
-    let (ours, others): (Vec<_>, Vec<_>) = lock.package.iter().partition(|p| p.source.is_none());
+    let packages = lockfile::packages(root)?;
+    let (ours, others): (Vec<_>, Vec<_>) = packages.iter().partition(|p| p.source.is_none());
     let mut found: BTreeMap<(&str, &str), BTreeSet<&str>> = BTreeMap::new();
     for user in &ours {
         for dependency in &user.dependencies {
-            // The version stands behind the name where there is more than one.
             let mut words = dependency.split(' ');
             let (name, version) = (words.next().unwrap_or_default(), words.next());
             let package = others
@@ -66,7 +49,6 @@ pub(super) fn direct(root: &Path) -> Result<Vec<Direct>> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

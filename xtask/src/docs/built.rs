@@ -8,6 +8,7 @@ use html5gum::{DefaultEmitter, Token, Tokenizer};
 
 use super::documents::resolve;
 use super::markdown::has_scheme;
+use crate::files;
 
 /// What a page points to, and what may be pointed to in it.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -40,9 +41,7 @@ pub fn check(site: &Path) -> Result<Report> {
     for path in html_files(site)? {
         let bytes =
             std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
-        let name = path.strip_prefix(site).unwrap_or(&path);
-        let name = name.to_string_lossy().replace('\\', "/");
-        pages.insert(name, read(&bytes));
+        pages.insert(files::name_from(site, &path), read(&bytes));
     }
     let mut report = Report {
         pages: pages.len(),
@@ -127,23 +126,12 @@ fn read(html: &[u8]) -> Page {
 /// # Errors
 /// Fails if a folder cannot be read.
 pub fn html_files(folder: &Path) -> Result<Vec<PathBuf>> {
-    let mut found = Vec::new();
-    for entry in
-        std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?
-    {
-        let path = entry?.path();
-        if path.is_dir() {
-            found.extend(html_files(&path)?);
-        } else if path.extension().is_some_and(|e| e == "html") {
-            found.push(path);
-        }
-    }
-    found.sort();
-    Ok(found)
+    let mut files = files::below(folder)?;
+    files.retain(|path| path.extension().is_some_and(|e| e == "html"));
+    Ok(files)
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

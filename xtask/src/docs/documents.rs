@@ -1,11 +1,12 @@
 //! The documents of the repository, and where their links lead.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Component, Path};
 
 use anyhow::{Context, Result};
 
 use super::markdown;
+use crate::files;
 
 /// Documents at the top of the repository that are pages of the site, too.
 pub const AT_THE_TOP: [&str; 4] = [
@@ -29,20 +30,9 @@ pub const HOME: &str = "docs/README.md";
 pub fn all(root: &Path) -> Result<BTreeMap<String, String>> {
     let mut paths: Vec<String> = AT_THE_TOP.iter().map(|&name| name.to_owned()).collect();
     paths.push("README.md".to_owned());
-    let mut folders = vec![PathBuf::from(FOLDER)];
-    while let Some(folder) = folders.pop() {
-        let entries = std::fs::read_dir(root.join(&folder))
-            .with_context(|| format!("cannot read {}", folder.display()))?;
-        for entry in entries {
-            let entry = entry?;
-            let path = folder.join(entry.file_name());
-            if entry.file_type()?.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|e| e == "md") {
-                paths.push(path.to_string_lossy().replace('\\', "/"));
-            }
-        }
-    }
+    let inside = files::below(&root.join(FOLDER))?;
+    let names = inside.iter().map(|file| files::name_from(root, file));
+    paths.extend(names.filter(|name| name.ends_with(".md")));
     let read = |path: String| -> Result<(String, String)> {
         let text = std::fs::read_to_string(root.join(&path))
             .with_context(|| format!("cannot read {path}"))?;
@@ -53,7 +43,6 @@ pub fn all(root: &Path) -> Result<BTreeMap<String, String>> {
 
 /// Returns the path in the repository of a link's target, without its anchor; `None` if it leads out
 /// of the repository.
-#[must_use]
 pub fn resolve(document: &str, target: &str) -> Option<String> {
     let path = target.split(['#', '?']).next().unwrap_or_default();
     if path.is_empty() {
@@ -110,7 +99,6 @@ pub fn broken_links(root: &Path) -> Result<Vec<String>> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::paths;

@@ -18,14 +18,12 @@ pub struct Link {
 
 impl Link {
     /// Returns whether it leads to another host, or starts a program (`mailto:`).
-    #[must_use]
     pub fn is_external(&self) -> bool {
         has_scheme(&self.target)
     }
 }
 
 /// Returns whether an address begins with a scheme, such as `https:`.
-#[must_use]
 pub fn has_scheme(address: &str) -> bool {
     address.split_once(':').is_some_and(|(scheme, _)| {
         scheme.len() > 1 && scheme.chars().all(|c| c.is_ascii_alphanumeric())
@@ -39,7 +37,6 @@ fn parser(text: &str) -> Parser<'_> {
 }
 
 /// Returns all links and images, in the order of the document; what stands in code is none.
-#[must_use]
 pub fn links(text: &str) -> Vec<Link> {
     let found = parser(text).into_offset_iter().filter_map(|(event, span)| {
         let (target, is_image) = match event {
@@ -59,7 +56,6 @@ pub fn links(text: &str) -> Vec<Link> {
 /// Returns the document with every link changed by `change`; `None` keeps a link.
 ///
 /// A link whose target does not stand in it, as `[text][reference]`, is kept.
-#[must_use]
 pub fn with_links(text: &str, change: impl Fn(&Link) -> Option<String>) -> String {
     let mut edits: Vec<(Range<usize>, String)> = Vec::new();
     for link in links(text) {
@@ -84,7 +80,6 @@ pub fn with_links(text: &str, change: impl Fn(&Link) -> Option<String>) -> Strin
 
 /// Returns the anchors of all headings: the text in lower case, spaces as hyphens, without other
 /// signs; a repeated one gets a number.
-#[must_use]
 pub fn anchors(text: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let mut heading: Option<String> = None;

@@ -138,7 +138,7 @@ fn write_source(root: &Path, source: &Path, trainer: &Path, with_api: bool) -> R
     if with_api {
         generated.push(reference::api(&PACKAGES));
     }
-    stage::write(root, source, &generated, &repository(root)?)?;
+    stage::write(root, source, &generated, &workspace(root, "repository")?)?;
     std::fs::copy(root.join(SETTINGS), source.join("conf.py"))
         .with_context(|| format!("cannot read {SETTINGS}"))?;
     std::fs::copy(root.join("static/icon.svg"), source.join("site/icon.svg"))
@@ -154,21 +154,9 @@ fn trainer(root: &Path, given: Option<&Path>) -> Result<PathBuf> {
             .with_context(|| format!("there is no program {}", given.display()));
     }
     let mut build = command("cargo");
-    build.args([
-        "build",
-        "--release",
-        "-p",
-        "espalier-trainer",
-        "--bin",
-        "trainer",
-    ]);
-    execute(build.current_dir(root))?;
+    build.args(["build", "--release", "-p", "espalier-trainer"]);
+    execute(build.args(["--bin", "trainer"]).current_dir(root))?;
     Ok(paths::release(root).join("trainer"))
-}
-
-/// Returns the address of the repository, as the workspace states it.
-fn repository(root: &Path) -> Result<String> {
-    workspace(root, "repository")
 }
 
 /// Returns a value that all packages of the workspace share.

@@ -19,7 +19,6 @@ pub struct Part {
 
 /// Reads the parts of the home page: each heading of the second level with the documents that the
 /// lists below it name.
-#[must_use]
 pub fn parts(home: &str) -> Vec<Part> {
     let mut parts: Vec<Part> = Vec::new();
     let mut inside_heading = false;
@@ -61,7 +60,6 @@ pub fn parts(home: &str) -> Vec<Part> {
 }
 
 /// Returns what is wrong with the lists: a document that none of them names, or that two name.
-#[must_use]
 pub fn faults<'a>(parts: &[Part], documents: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let mut listed = BTreeSet::new();
     let mut faults = Vec::new();
@@ -79,7 +77,6 @@ pub fn faults<'a>(parts: &[Part], documents: impl IntoIterator<Item = &'a str>) 
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::docs::documents;

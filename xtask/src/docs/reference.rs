@@ -55,7 +55,6 @@ pub fn pages(program: &Path, name: &str) -> Result<Vec<Page>> {
 }
 
 /// Returns the page that leads to the API of the packages, which rustdoc writes to `api/` of the site.
-#[must_use]
 pub fn api(packages: &[&str]) -> Page {
     let mut text = "# API\n\nEvery public item, from the comments in the sources:\n\n".to_owned();
     for package in packages {
@@ -237,7 +236,6 @@ fn escaped(words: &str) -> String {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -158,7 +158,6 @@ fn home(text: &str, parts: &[Part], generated: &[Page]) -> String {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -293,7 +293,6 @@ fn drawn(text: &str, work: &Path) -> Result<Vec<(PathBuf, String)>> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -10,6 +10,7 @@ use anyhow::{Context, Result};
 use flate2::{Compression, GzBuilder};
 use tar::{Builder, EntryType, Header};
 
+use crate::files;
 use crate::process::{capture, command};
 
 /// An entry of an archive.
@@ -26,7 +27,6 @@ pub struct Archive {
 
 impl Archive {
     /// Returns an empty archive that unpacks to a folder.
-    #[must_use]
     pub fn new(folder: &str) -> Self {
         Self {
             folder: folder.to_owned(),
@@ -68,21 +68,10 @@ impl Archive {
     /// # Errors
     /// Fails if a file cannot be read.
     pub fn add_folder(&mut self, prefix: &str, folder: &Path) -> Result<()> {
-        let entries = fs::read_dir(folder);
-        for entry in entries.with_context(|| format!("cannot read {}", folder.display()))? {
-            let path = entry?.path();
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
-            let name = format!("{prefix}{name}");
-            if path
-                .file_name()
-                .is_some_and(|n| n.as_encoded_bytes()[0] == b'.')
-            {
-                continue;
-            }
-            if path.is_dir() {
-                self.add_folder(&format!("{name}/"), &path)?;
-            } else {
-                self.add(&name, read(&path)?);
+        for path in files::below(folder)? {
+            let name = files::name_from(folder, &path);
+            if !name.split('/').any(|part| part.starts_with('.')) {
+                self.add(&format!("{prefix}{name}"), read(&path)?);
             }
         }
         Ok(())
@@ -137,7 +126,6 @@ fn read(path: &Path) -> Result<Vec<u8>> {
 
 /// Returns the time that a release states: `SOURCE_DATE_EPOCH`, or else that of the commit, or else the
 /// first one that a zip file can state too.
-#[must_use]
 pub fn time(root: &Path) -> u64 {
     const ZIPS_FIRST: u64 = 315_532_800;
     let commit = || {
@@ -152,7 +140,6 @@ pub fn time(root: &Path) -> u64 {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -126,7 +126,6 @@ fn texts(package: &Package) -> Result<BTreeSet<String>> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -17,8 +17,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 
-use crate::setup::{self, wasm_target::Choice};
-use crate::{paths, python, web_build};
+use crate::{paths, python, setup, web_build};
 
 /// A part of a release, in the order in which they are made.
 #[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
@@ -65,7 +64,7 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
         made.push(program::pack(root, &options.features, &out)?);
     }
     if wanted(Part::Page) || wanted(Part::Widget) {
-        let tools = setup::wasm(root, Choice::Best)?;
+        let tools = setup::wasm(root)?;
         web_build::build(root, &tools, true)?;
     }
     if wanted(Part::Page) {

@@ -10,6 +10,7 @@ use super::licences;
 use super::version::VERSION;
 use crate::paths;
 use crate::process::{capture, command, run};
+use crate::setup::target::host;
 
 /// The names of the program; the first one is built, and the other one is a link to it where links
 /// exist.
@@ -73,11 +74,4 @@ fn build(root: &Path, features: &[String]) -> Result<()> {
         .args(["build", "--release", "--locked", "-p", "espalier-trainer"])
         .args(["--bins", "--features", &features.join(",")]);
     run(cargo.current_dir(root))
-}
-
-/// Returns the name of the system that cargo builds for.
-fn host(root: &Path) -> Result<String> {
-    let version = capture(command("rustc").arg("-vV").current_dir(root))?;
-    let host = version.lines().find_map(|line| line.strip_prefix("host: "));
-    host.map(str::to_owned).context("`rustc -vV` names no host")
 }

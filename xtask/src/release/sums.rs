@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use sha2::{Digest, Sha256};
 
+use crate::digest::hex;
+
 /// Name of the list.
 const FILE: &str = "SHA256SUMS";
 
@@ -37,15 +39,10 @@ pub fn write(folder: &Path) -> Result<PathBuf> {
 
 fn hash(path: &Path) -> Result<String> {
     let content = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let mut hex = String::new();
-    for byte in Sha256::digest(content) {
-        write!(hex, "{byte:02x}")?;
-    }
-    Ok(hex)
+    Ok(hex(&Sha256::digest(content)))
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

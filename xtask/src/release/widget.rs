@@ -10,14 +10,12 @@ use serde_json::{Value, json};
 use super::version::VERSION;
 use super::{licences, page};
 use crate::engines;
+use crate::files::copy_folder;
 use crate::process::{capture, command, on_path};
 use crate::setup::target::TARGET;
 
 /// Name of the package.
 pub const NAME: &str = "espalier-ladder";
-
-/// Folders and files of the built page that the widget uses.
-const USED: [&str; 3] = ["widget", "models/default", engines::FILE];
 
 /// Packs the widget of a built page with `npm pack`, and returns the path of the archive.
 ///
@@ -47,13 +45,18 @@ pub fn pack(root: &Path, dist: &Path, out: &Path) -> Result<PathBuf> {
 
 /// Puts the files of the package into a folder.
 fn assemble(root: &Path, dist: &Path, folder: &Path) -> Result<()> {
+    let copy = |from: &Path, to: &Path| {
+        copy_folder(from, to)
+            .with_context(|| format!("cannot copy {} to {}", from.display(), to.display()))
+    };
     copy(&root.join("web/npm"), folder)?;
-    for name in USED {
+    let list = fs::read(dist.join(engines::FILE)).context("engines.json is missing")?;
+    fs::write(folder.join(engines::FILE), &list)?;
+    let list: Value = serde_json::from_slice(&list)?;
+    let engine = list["folder"].as_str().context("engines.json: no folder")?;
+    for name in ["widget", "models/default", engine] {
         copy(&dist.join(name), &folder.join(name))?;
     }
-    let list: Value = serde_json::from_slice(&fs::read(dist.join(engines::FILE))?)?;
-    let engine = list["folder"].as_str().context("engines.json: no folder")?;
-    copy(&dist.join(engine), &folder.join(engine))?;
     for (name, text) in licences::files(root, &page::SELECTION, TARGET)? {
         fs::write(folder.join(name), text)?;
     }
@@ -61,23 +64,5 @@ fn assemble(root: &Path, dist: &Path, folder: &Path) -> Result<()> {
     let mut package: Value = serde_json::from_slice(&fs::read(&path)?)?;
     package["version"] = json!(VERSION);
     fs::write(&path, format!("{package:#}\n"))?;
-    Ok(())
-}
-
-/// Copies a file, or a folder with everything in it.
-fn copy(from: &Path, to: &Path) -> Result<()> {
-    let context = || format!("cannot copy {} to {}", from.display(), to.display());
-    if !from.is_dir() {
-        if let Some(parent) = to.parent() {
-            fs::create_dir_all(parent)?;
-        }
-        fs::copy(from, to).with_context(context)?;
-        return Ok(());
-    }
-    fs::create_dir_all(to).with_context(context)?;
-    for entry in fs::read_dir(from).with_context(context)? {
-        let path = entry?.path();
-        copy(&path, &to.join(path.file_name().unwrap_or_default()))?;
-    }
     Ok(())
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 
 use super::apt;
-use crate::process::{command, on_path, succeeds};
+use crate::process::working;
 
 /// Names of the Chromium program, in search order.
 const CHROMIUM: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
@@ -36,14 +36,8 @@ pub fn ensure() -> Result<Browser> {
 }
 
 fn find() -> Option<Browser> {
-    let chromium = CHROMIUM.iter().find_map(|name| find_working(name))?;
     Some(Browser {
-        chromium,
-        chromedriver: find_working("chromedriver")?,
+        chromium: CHROMIUM.iter().find_map(|name| working(name))?,
+        chromedriver: working("chromedriver")?,
     })
-}
-
-/// Starts the program to check it: Ubuntu's `chromium-browser` only asks to install a snap.
-fn find_working(name: &str) -> Option<PathBuf> {
-    on_path(name).filter(|program| succeeds(command(program).arg("--version")))
 }

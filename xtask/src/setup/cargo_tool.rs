@@ -39,90 +39,59 @@ enum Match {
 }
 
 impl CargoTool {
-    /// wasm-bindgen's program, which must have exactly the library's version in `Cargo.lock`.
-    #[must_use]
-    pub fn wasm_bindgen(version: &str) -> Self {
+    /// Returns a program of which any version will do.
+    fn any(package: &'static str, program: &'static str, version: &str) -> Self {
         Self {
-            package: "wasm-bindgen-cli",
-            program: "wasm-bindgen",
+            package,
+            program,
             version: version.to_owned(),
-            matching: Match::Exact,
+            matching: Match::Any,
             features: None,
             opt_level: "1",
+            usual: "2 to 5 minutes",
+        }
+    }
+
+    /// wasm-bindgen's program, which must have exactly the library's version in `Cargo.lock`.
+    pub fn wasm_bindgen(version: &str) -> Self {
+        Self {
+            matching: Match::Exact,
             usual: "1 minute",
+            ..Self::any("wasm-bindgen-cli", "wasm-bindgen", version)
         }
     }
 
     /// Returns the bundler. Without its `update_check` feature it never looks for a newer version
     /// online.
-    #[must_use]
     pub fn trunk() -> Self {
         Self {
-            package: "trunk",
-            program: "trunk",
-            version: "0.21.14".to_owned(),
             matching: Match::Patch,
             features: Some("rustls"),
             // It starts other programs and copies files.
             opt_level: "0",
             usual: "3 to 5 minutes",
+            ..Self::any("trunk", "trunk", "0.21.14")
         }
     }
 
     /// Returns the spelling checker used by `ci`.
-    #[must_use]
     pub fn typos() -> Self {
-        Self {
-            package: "typos-cli",
-            program: "typos",
-            version: "^1".to_owned(),
-            matching: Match::Any,
-            features: None,
-            opt_level: "1",
-            usual: "2 to 5 minutes",
-        }
+        Self::any("typos-cli", "typos", "^1")
     }
 
     /// Returns the checker of licences, sources and advisories used by `ci`.
-    #[must_use]
     pub fn deny() -> Self {
-        Self {
-            package: "cargo-deny",
-            program: "cargo-deny",
-            version: "^0.20".to_owned(),
-            matching: Match::Any,
-            features: None,
-            opt_level: "1",
-            usual: "2 to 5 minutes",
-        }
+        Self::any("cargo-deny", "cargo-deny", "^0.20")
     }
 
     /// Returns the program that changes code and runs its tests.
-    #[must_use]
     pub fn mutants() -> Self {
-        Self {
-            package: "cargo-mutants",
-            program: "cargo-mutants",
-            version: "^27".to_owned(),
-            matching: Match::Any,
-            features: None,
-            opt_level: "1",
-            usual: "2 to 5 minutes",
-        }
+        Self::any("cargo-mutants", "cargo-mutants", "^27")
     }
 
     /// Returns the WebDriver server of Firefox.
-    #[must_use]
     pub fn geckodriver() -> Self {
-        Self {
-            package: "geckodriver",
-            program: "geckodriver",
-            version: "^0.37".to_owned(),
-            matching: Match::Any,
-            features: None,
-            opt_level: "1",
-            usual: "2 to 5 minutes",
-        }
+        Self::any("geckodriver", "geckodriver", "^0.37")
     }
 
     /// Returns the program at the required version: found, or installed from crates.io.
@@ -144,7 +113,6 @@ impl CargoTool {
     }
 
     /// Returns the program, if a matching version is installed.
-    #[must_use]
     pub fn find(&self) -> Option<PathBuf> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         candidates(

@@ -5,15 +5,14 @@
 //! rustup, build `std` once from those sources without any network, and put the result where the
 //! compiler looks for it. From then on it builds for the browser like any other toolchain.
 
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
 use super::apt;
 use super::target::TARGET;
-use crate::phases;
 use crate::process::{capture, command, on_path, run, succeeds};
+use crate::{files, phases};
 
 /// Name under which rustup knows Debian's compiler.
 pub const TOOLCHAIN: &str = "debian-wasm";
@@ -134,20 +133,11 @@ fn cargo_build_std(folder: &Path, offline: bool) -> Result<()> {
 
 /// Returns the built libraries, without the empty crate that only depends on them.
 fn libraries_in(folder: &Path) -> Result<Vec<PathBuf>> {
-    let mut libraries = Vec::new();
-    for entry in
-        std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?
-    {
-        let path = entry?.path();
-        let ours = path
-            .file_name()
-            .and_then(OsStr::to_str)
-            .is_some_and(|name| name.starts_with("libstd_for_the_web"));
-        if path.extension() == Some(OsStr::new("rlib")) && !ours {
-            libraries.push(path);
-        }
-    }
-    libraries.sort();
+    let mut libraries = files::below(folder)?;
+    libraries.retain(|path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.ends_with(".rlib") && !name.starts_with("libstd_for_the_web")
+    });
     Ok(libraries)
 }
 
@@ -164,7 +154,6 @@ fn install_std(libraries: &[PathBuf]) -> Result<()> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

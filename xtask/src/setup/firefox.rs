@@ -1,29 +1,40 @@
 //! Firefox and its WebDriver.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use super::apt;
 use super::cargo_tool::CargoTool;
-use crate::process::{command, on_path, succeeds};
+use crate::process::working;
 use anyhow::{Context, Result};
 
 /// Names of the Firefox program, in search order. Debian has the release with extended support.
 const FIREFOX: [&str; 2] = ["firefox-esr", "firefox"];
 
 /// Firefox and the program that drives it.
-#[derive(Clone, Debug)]
-pub struct Firefox {
-    /// Firefox itself.
-    pub firefox: PathBuf,
+struct Firefox {
+    firefox: PathBuf,
     /// Its WebDriver. Debian has no package for it, so it comes from crates.io.
-    pub geckodriver: PathBuf,
+    geckodriver: PathBuf,
+}
+
+/// Lets a command of cargo run its tests in Firefox too; if that cannot be had, those are skipped with a note.
+pub fn add_to(tests: &mut Command, root: &Path) {
+    match ensure(root) {
+        Ok(installed) => {
+            tests.env("FIREFOX", installed.firefox);
+            tests.env("GECKODRIVER", installed.geckodriver);
+        }
+        Err(error) => {
+            eprintln!("the tests in Firefox are skipped: {error:#}");
+            tests.args(["--skip", "firefox"]);
+        }
+    }
 }
 
 /// Finds Firefox and geckodriver; installs what is missing.
-///
-/// # Errors
-/// Says what to install by hand.
-pub fn ensure(root: &Path) -> Result<Firefox> {
+fn ensure(root: &Path) -> Result<Firefox> {
+    let find = || FIREFOX.iter().find_map(|name| working(name));
     let firefox = match find() {
         Some(firefox) => firefox,
         None => {
@@ -35,10 +46,4 @@ pub fn ensure(root: &Path) -> Result<Firefox> {
         firefox,
         geckodriver: CargoTool::geckodriver().ensure(root)?,
     })
-}
-
-/// Returns the first name that starts: on Ubuntu `firefox` may only ask to install a snap.
-fn find() -> Option<PathBuf> {
-    let starts = |program: &PathBuf| succeeds(command(program).arg("--version"));
-    FIREFOX.iter().filter_map(|name| on_path(name)).find(starts)
 }

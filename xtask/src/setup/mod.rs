@@ -11,6 +11,7 @@ pub mod debian_wasm;
 pub mod firefox;
 pub mod lockfile;
 pub mod mpi;
+pub mod npm;
 pub mod target;
 pub mod typescript;
 pub mod venv;
@@ -40,7 +41,6 @@ impl WasmTools {
     ///
     /// `RUSTFLAGS` would replace the wasm flags of `.cargo/config.toml`, `CARGO` would name the
     /// native toolchain's cargo, and trunk rejects the usual values of `NO_COLOR`.
-    #[must_use]
     pub fn command(&self, program: &str) -> Command {
         let mut cmd = command(program);
         cmd.env("PATH", &self.path);
@@ -58,8 +58,8 @@ impl WasmTools {
 ///
 /// # Errors
 /// The error says what could not be installed and how to install it by hand.
-pub fn wasm(root: &Path, choice: wasm_target::Choice) -> Result<WasmTools> {
-    let toolchain = wasm_target::ensure(root, choice)?;
+pub fn wasm(root: &Path) -> Result<WasmTools> {
+    let toolchain = wasm_target::ensure(root)?;
     let bindgen = CargoTool::wasm_bindgen(&lockfile::version_of(root, "wasm-bindgen")?);
     let folders: Vec<PathBuf> = [
         bindgen.ensure(root)?,

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 
 use super::apt;
-use crate::process::{command, on_path, succeeds};
+use crate::process::working;
 
 /// Debian's packages: the library with its compiler wrapper, the launcher, and libclang, with which
 /// the binding reads the library's header.
@@ -25,9 +25,8 @@ pub fn ensure() -> Result<()> {
 }
 
 /// Returns whether the launcher and the compiler wrapper start.
-#[must_use]
 pub fn is_installed() -> bool {
-    ["mpirun", "mpicc"].into_iter().all(|name| {
-        on_path(name).is_some_and(|program| succeeds(command(program).arg("--version")))
-    })
+    ["mpirun", "mpicc"]
+        .into_iter()
+        .all(|name| working(name).is_some())
 }

@@ -25,15 +25,8 @@ pub fn ensure(name: &str, packages: &[String]) -> Result<PathBuf> {
     let complete = folder.join("complete");
     if !complete.exists() {
         make(&folder)?;
-        run(command(&python)
-            .args([
-                "-m",
-                "pip",
-                "install",
-                "--quiet",
-                "--disable-pip-version-check",
-            ])
-            .args(packages))?;
+        let install = "-m pip install --quiet --disable-pip-version-check";
+        run(command(&python).args(install.split(' ')).args(packages))?;
         std::fs::write(&complete, "")?;
     }
     Ok(python)
@@ -65,7 +58,6 @@ pub fn listed(file: &Path) -> Result<Vec<String>> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

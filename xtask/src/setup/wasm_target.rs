@@ -18,41 +18,30 @@ const PROBE: &str = r#"
 pub extern "C" fn digits(n: u32) -> usize { format!("{n}").len() }
 "#;
 
-/// Which toolchains may build for wasm32.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub enum Choice {
-    /// The active toolchain if it can, after `rustup target add` if that works, else Debian's.
-    #[default]
-    Best,
-    /// Debian's in any case, to try out the fallback.
-    Debian,
-}
-
 /// Ensures that a toolchain compiles and links for wasm32, and returns its name if it is not the
-/// active one.
+/// active one: that one if it can, after `rustup target add` if that works, else Debian's.
 ///
 /// # Errors
 /// The error explains why neither rustup's nor Debian's target can be used.
-pub fn ensure(root: &Path, choice: Choice) -> Result<Option<String>> {
-    if choice == Choice::Best {
-        if probe(root, None).is_ok() {
-            return Ok(None);
-        }
-        // An existing fallback from an earlier run avoids the wait for rustup's server.
-        if probe(root, Some(debian_wasm::TOOLCHAIN)).is_ok() {
-            return Ok(Some(debian_wasm::TOOLCHAIN.to_owned()));
-        }
+pub fn ensure(root: &Path) -> Result<Option<String>> {
+    if probe(root, None).is_ok() {
+        return Ok(None);
+    }
+    // An existing fallback from an earlier run avoids the wait for rustup's server.
+    let probe_debian = || probe(root, Some(debian_wasm::TOOLCHAIN));
+    if probe_debian().is_err() {
         match add_with_rustup(root) {
             Ok(()) => return Ok(None),
             Err(why) => eprintln!("rustup has no {TARGET} for us: {why:#}"),
         }
+        let installed = debian_wasm::install().and_then(|()| probe_debian());
+        installed.with_context(|| {
+            format!(
+                "no toolchain here builds for {TARGET}; where rustup's server can be reached, \
+                 `rustup target add {TARGET}` is all that is needed"
+            )
+        })?;
     }
-    debian(root).with_context(|| {
-        format!(
-            "no toolchain here builds for {TARGET}; where rustup's server can be reached, \
-             `rustup target add {TARGET}` is all that is needed"
-        )
-    })?;
     Ok(Some(debian_wasm::TOOLCHAIN.to_owned()))
 }
 
@@ -65,14 +54,6 @@ fn add_with_rustup(root: &Path) -> Result<()> {
     probe(root, None)
 }
 
-fn debian(root: &Path) -> Result<()> {
-    if probe(root, Some(debian_wasm::TOOLCHAIN)).is_err() {
-        debian_wasm::install()?;
-        probe(root, Some(debian_wasm::TOOLCHAIN))?;
-    }
-    Ok(())
-}
-
 /// Compiles and links a tiny library with `std`: the only proof that a target is complete.
 fn probe(root: &Path, toolchain: Option<&str>) -> Result<()> {
     let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
@@ -82,16 +63,8 @@ fn probe(root: &Path, toolchain: Option<&str>) -> Result<()> {
     rustc
         // Runs in the repository, so that its rust-toolchain.toml selects the active toolchain.
         .current_dir(root)
-        .args([
-            "--edition",
-            "2024",
-            "--crate-type",
-            "cdylib",
-            "--target",
-            TARGET,
-            "-O",
-            "-o",
-        ])
+        .args(["--edition", "2024", "--crate-type", "cdylib"])
+        .args(["--target", TARGET, "-O", "-o"])
         .arg(folder.path().join("probe.wasm"))
         .arg(&source);
     if let Some(toolchain) = toolchain {
@@ -106,7 +79,6 @@ fn probe(root: &Path, toolchain: Option<&str>) -> Result<()> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

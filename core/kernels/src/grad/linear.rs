@@ -42,17 +42,9 @@ impl Linear {
     /// `weight [inputs, outputs]`, `grad [rows, outputs] -> [rows, inputs]`
     #[must_use]
     pub fn input_grad(self, weight: &[f32], grad: &[f32]) -> Vec<f32> {
-        let mut output = vec![0.0; self.rows * self.inputs];
         let grad = Matrix::new(grad, self.rows, self.outputs, self.outputs);
         let weight = Matrix::new(weight, self.inputs, self.outputs, self.outputs).transposed();
-        product(
-            grad,
-            weight,
-            1.0,
-            Target::overwrite(&mut output, self.inputs),
-            Threads::All,
-        );
-        output
+        multiplied(grad, weight, [self.rows, self.inputs])
     }
 
     /// Computes the gradient of the weights, `x^T grad`.
@@ -61,17 +53,9 @@ impl Linear {
     /// `x [rows, inputs]`, `grad [rows, outputs] -> [inputs, outputs]`
     #[must_use]
     pub fn weight_grad(self, x: &[f32], grad: &[f32]) -> Vec<f32> {
-        let mut output = vec![0.0; self.inputs * self.outputs];
         let x = Matrix::new(x, self.rows, self.inputs, self.inputs).transposed();
         let grad = Matrix::new(grad, self.rows, self.outputs, self.outputs);
-        product(
-            x,
-            grad,
-            1.0,
-            Target::overwrite(&mut output, self.outputs),
-            Threads::All,
-        );
-        output
+        multiplied(x, grad, [self.inputs, self.outputs])
     }
 
     /// Computes the gradient of the bias, the sum of the rows of `grad [rows, outputs]`.
@@ -81,6 +65,14 @@ impl Linear {
         let sums = pieces::map_shared(grad, size, |piece| sum_of_rows(piece, self.outputs));
         pieces::sum(sums, self.outputs)
     }
+}
+
+/// Computes `a b`, `[rows, columns]`.
+fn multiplied(a: Matrix<'_>, b: Matrix<'_>, [rows, columns]: [usize; 2]) -> Vec<f32> {
+    let mut output = vec![0.0; rows * columns];
+    let target = Target::overwrite(&mut output, columns);
+    product(a, b, 1.0, target, Threads::All);
+    output
 }
 
 /// Adds up rows of `width` values.

@@ -46,20 +46,12 @@ impl<'a> Matrix<'a> {
     }
 }
 
-/// What a product does with the values that the output has before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Before {
-    /// It overwrites them.
-    Overwrite,
-    /// It adds to them.
-    Add,
-}
-
 /// Where the result of a product goes.
 pub(super) struct Target<'a> {
     values: &'a mut [f32],
     stride: usize,
-    before: Before,
+    /// Whether a product is added to the values that the output has before.
+    adds: bool,
 }
 
 impl<'a> Target<'a> {
@@ -68,7 +60,7 @@ impl<'a> Target<'a> {
         Self {
             values,
             stride,
-            before: Before::Overwrite,
+            adds: false,
         }
     }
 
@@ -77,7 +69,7 @@ impl<'a> Target<'a> {
         Self {
             values,
             stride,
-            before: Before::Add,
+            adds: true,
         }
     }
 }
@@ -105,7 +97,7 @@ pub(super) fn product(
     let Target {
         values: output,
         stride,
-        before,
+        adds,
     } = target;
     let (m, n, k) = (a.rows, b.columns, a.columns);
     assert_eq!(k, b.rows, "the inner sizes are equal");
@@ -131,7 +123,7 @@ pub(super) fn product(
             output.as_mut_ptr(),
             1,
             stride as isize,
-            before == Before::Add,
+            adds,
             a.values.as_ptr(),
             a.column_stride as isize,
             a.row_stride as isize,
@@ -159,19 +151,19 @@ mod tests {
             let (gap_a, gap_b, stride) = (k + 2, k + 1, n + 3);
             let a: Vec<f32> = (0..m * gap_a).map(value).collect();
             let b: Vec<f32> = (0..n * gap_b).map(|i| value(i + 31)).collect();
-            for before in [Before::Overwrite, Before::Add] {
+            for adds in [false, true] {
                 let mut found = vec![0.5; m * stride];
                 let left = Matrix::new(&a, m, k, gap_a);
                 let right = Matrix::new(&b, n, k, gap_b).transposed();
-                let target = match before {
-                    Before::Overwrite => Target::overwrite(&mut found, stride),
-                    Before::Add => Target::add(&mut found, stride),
+                let target = match adds {
+                    false => Target::overwrite(&mut found, stride),
+                    true => Target::add(&mut found, stride),
                 };
                 product(left, right, 2.0, target, Threads::All);
                 for (row, i) in found.chunks(stride).zip(0..m) {
                     for (j, found) in row.iter().enumerate() {
                         let dot = |p: usize| f64::from(a[i * gap_a + p] * b[j * gap_b + p]);
-                        let start = if before == Before::Add { 0.5 } else { 0.0 };
+                        let start = if adds { 0.5 } else { 0.0 };
                         let expected = match j < n {
                             true => start + 2.0 * (0..k).map(dot).sum::<f64>(),
                             false => 0.5,

@@ -27,47 +27,24 @@ pub struct Caption {
     pub taxonomy: TaxonomyResult,
 }
 
-/// A ladder with the place in the taxonomy that it was made from.
-pub(super) struct Answer {
-    ladder: Vec<Rung>,
-    said: usize,
-    taxonomy: TaxonomyResult,
-}
-
-impl Answer {
+impl Caption {
     /// Combines the ladder of a path with its probabilities.
     pub(super) fn of_tree(mut ladder: Vec<Rung>, taxonomy: TaxonomyResult) -> Self {
         let mut before: Option<f64> = None;
         for rung in &mut ladder {
-            let step = taxonomy
-                .path
-                .iter()
-                .find(|step| Some(&step.id) == rung.node.as_ref());
+            let mut path = taxonomy.path.iter();
+            let step = path.find(|step| Some(&step.id) == rung.node.as_ref());
             let p = step.map(|step| step.p).or(before);
             rung.p = p.map(|p| before.map_or(p, |before| p.min(before)));
             before = rung.p;
         }
-        let known = standings(&ladder, &taxonomy);
+        let known = standings(&ladder, &taxonomy).into_iter();
+        let known = known.take_while(|standing| *standing == Standing::Known);
         Self {
-            said: known
-                .iter()
-                .take_while(|standing| **standing == Standing::Known)
-                .count(),
+            said: known.count(),
             ladder,
+            shows: Vec::new(),
             taxonomy,
-        }
-    }
-
-    pub(super) fn into_caption(self) -> Caption {
-        self.showing(Vec::new())
-    }
-
-    fn showing(self, shows: Vec<Shown>) -> Caption {
-        Caption {
-            ladder: self.ladder,
-            said: self.said,
-            shows,
-            taxonomy: self.taxonomy,
         }
     }
 
@@ -82,7 +59,7 @@ impl Answer {
         mut p: Vec<f64>,
         space: &Space,
         point: &[f32],
-    ) -> Caption {
+    ) -> Self {
         let path = &self.taxonomy.path;
         let stop = path.iter().position(|step| step.id == self.taxonomy.stop);
         let named = named_parts(&path[..stop.map_or(0, |stop| stop + 1)], detectors);
@@ -92,8 +69,8 @@ impl Answer {
         }
         let scene = detectors.scene(&p);
         let Some(last) = scene.last().map(|last| last.statement) else {
-            let shows = self.shown(&p, &named, detectors);
-            return self.showing(shows);
+            self.shows = self.shown(&p, &named, detectors);
+            return self;
         };
         let told = Told {
             detectors,
@@ -104,7 +81,7 @@ impl Answer {
         };
         let noun = last.part(Role::Subject).or(last.thing);
         let is_refined = noun.is_some_and(|noun| self.refine(noun, &named, &told));
-        let shows = self.shown(&told.p, &named, detectors);
+        self.shows = self.shown(&told.p, &named, detectors);
         let is_known = |part: PartIx| {
             let mut above = detectors.vocabulary().ancestors(part).iter();
             named.contains_key(&part) || above.any(|ix| named.contains_key(ix))
@@ -126,7 +103,7 @@ impl Answer {
             self.ladder = told.rungs();
             self.said = self.ladder.len();
         }
-        self.showing(shows)
+        self
     }
 
     /// Returns the last rung that the evidence supports.
@@ -235,13 +212,10 @@ impl Answer {
         let names = |shown: &Shown| {
             let parts = words.mentions(&shown.text).parts();
             let steps = parts.iter().map(|ix| named.get(ix).map(|by| by.step));
-            let any = steps.clone().any(|step| step.is_some());
-            (
-                any,
-                any && steps
-                    .clone()
-                    .all(|step| step.is_some_and(|step| step <= last)),
-            )
+            let steps: Vec<Option<usize>> = steps.collect();
+            let any = steps.iter().any(Option::is_some);
+            let is_down_to_rung = |step: &Option<usize>| step.is_some_and(|step| step <= last);
+            (any, any && steps.iter().all(is_down_to_rung))
         };
         let is_thing = |shown: &&Shown| shown.role != Role::Place;
         let is_finer = |shown: &Shown| matches!(names(shown), (true, false));
@@ -252,19 +226,16 @@ impl Answer {
         let p = rung.p.unwrap_or_default();
         let at = shows.partition_point(|other| other.p >= p);
         let has_subject = named.keys().any(|ix| words.part(*ix).role == Role::Subject);
-        shows.insert(
-            at,
-            Shown {
-                text: rung.text.clone(),
-                p,
-                role: if has_subject {
-                    Role::Subject
-                } else {
-                    Role::Thing
-                },
-                node: rung.node.clone(),
+        let shown = Shown {
+            text: rung.text.clone(),
+            p,
+            role: match has_subject {
+                true => Role::Subject,
+                false => Role::Thing,
             },
-        );
+            node: rung.node.clone(),
+        };
+        shows.insert(at, shown);
         shows
     }
 }

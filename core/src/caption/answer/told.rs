@@ -45,10 +45,8 @@ impl Told<'_> {
     /// as the least close of them.
     fn rung(&self, before: Option<&Rung>, part: PartIx, text: String, p: f64) -> Rung {
         let point = self.detectors.point(part);
-        let (radius, similarity) = (
-            self.space.radius(point),
-            self.space.score(point, self.point),
-        );
+        let radius = self.space.radius(point);
+        let similarity = self.space.score(point, self.point);
         Rung {
             text,
             radius: before.map_or(radius, |before| radius.max(before.radius)),
@@ -75,10 +73,8 @@ impl Told<'_> {
     /// Adds the parts of a statement to a ladder whose first `said` rungs the evidence carries, and returns how many it
     /// carries then. The guesses after these rungs get the same parts.
     pub(super) fn extend(&self, ladder: &mut Vec<Rung>, said: usize, more: &Statement) -> usize {
-        let mut parts: Vec<PartIx> = Role::ALL
-            .into_iter()
-            .filter_map(|role| more.part(role))
-            .collect();
+        let parts = Role::ALL.into_iter().filter_map(|role| more.part(role));
+        let mut parts: Vec<PartIx> = parts.collect();
         parts.sort_by(|one, other| self.p[other.index()].total_cmp(&self.p[one.index()]));
         let words = self.detectors.vocabulary();
         let guesses = ladder.split_off(said);
@@ -94,13 +90,8 @@ impl Told<'_> {
             }
             certainty *= self.p[part.index()];
             statement = statement.with(words.part(part).role, Some(part));
-            let before = ladder.last().unwrap_or(&named);
-            let rung = self.rung(
-                Some(before),
-                part,
-                statement.text_about(&named.text, words),
-                p,
-            );
+            let text = statement.text_about(&named.text, words);
+            let rung = self.rung(ladder.last(), part, text, p);
             ladder.push(Rung {
                 node: named.node.clone(),
                 ..rung

@@ -2,25 +2,15 @@
 
 use super::calibration::Calibration;
 use super::evidence::ImageEvidence;
-use super::files;
-use super::index::embedding_rows;
-use super::node_scores::{NodeModel, NodeScores};
+use super::files::{self, EMBEDDINGS};
+use super::node_scores::{NodeScores, evaluate};
 use crate::bundle::BundleFiles;
 use crate::error::{CoreError, Result};
 use crate::geometry::Space;
-use crate::taxonomy::{NodeIx, Taxonomy, descend, roll_up};
+use crate::taxonomy::{NodeIx, Taxonomy, TaxonomyPath, descend, roll_up};
 
 /// Share of the labels of the first informative node that a node below it needs to say nearly the same.
 const SAME: f64 = 0.9;
-
-/// The path of a photo.
-#[derive(Clone, Debug, PartialEq)]
-pub struct TaxonomyPath {
-    /// Nodes from the root to a labelled leaf with their probabilities, which never increase.
-    pub steps: Vec<(NodeIx, f32)>,
-    /// Index in `steps` of the deepest node that the evidence supports.
-    pub stop: usize,
-}
 
 /// A photo's path and its probability of every node of a taxonomy.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,19 +46,15 @@ impl Classifier {
         width: usize,
         calibration: Calibration,
     ) -> Result<Self> {
-        let invalid = |file: &str, reason: String| CoreError::Bundle {
-            file: file.into(),
-            reason,
-        };
         if let Some(index) = labels.iter().position(|v| !v.is_finite()) {
             let reason = format!("the embedding of label {} is not finite", index / width);
-            return Err(invalid(files::LABEL_EMBEDDINGS, reason));
+            return Err(CoreError::bundle(files::LABEL_EMBEDDINGS, reason));
         }
         if taxonomy.labelled().is_empty() {
-            return Err(invalid(files::TAXONOMY, "no node is labelled".into()));
+            return Err(CoreError::bundle(files::TAXONOMY, "no node is labelled"));
         }
         if let Some(reason) = calibration.fault() {
-            return Err(invalid(files::CALIBRATION, reason));
+            return Err(CoreError::bundle(files::CALIBRATION, reason));
         }
         Ok(Self {
             taxonomy,
@@ -98,7 +84,8 @@ impl Classifier {
         let taxonomy = Taxonomy::from_tsv(bundle.text(files::TAXONOMY)?)?;
         let calibration = Calibration::read(bundle)?;
         let tensors = bundle.tensors(files::LABEL_EMBEDDINGS)?;
-        let labels = embedding_rows(&tensors, taxonomy.labelled().len(), width)?.to_vec();
+        let shape = [taxonomy.labelled().len(), width];
+        let labels = files::values(&tensors, EMBEDDINGS, &shape)?.to_vec();
         Self::new(taxonomy, labels, width, calibration)
     }
 
@@ -152,17 +139,12 @@ impl Classifier {
         let leaves = softmax(&logits, self.calibration.scale);
         let shares = roll_up(&self.taxonomy, &leaves);
         let best = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let (taxonomy, calibration) = (&self.taxonomy, &self.calibration);
         let evidence = ImageEvidence {
-            best: self.calibration.scale * best,
+            best: calibration.scale * best,
             radius: space.radius(image),
         };
-        let nodes = NodeModel::new(
-            &self.taxonomy,
-            &self.calibration,
-            evidence,
-            !allowed.is_empty(),
-        );
-        nodes.evaluate(shares)
+        evaluate(taxonomy, calibration, evidence, !allowed.is_empty(), shares)
     }
 
     /// Returns the path of a photo.
@@ -191,12 +173,8 @@ impl Classifier {
     pub fn place(&self, space: &Space, image: &[f32], below: Option<NodeIx>) -> Placement {
         let NodeScores { shares, p, support } = self.score_nodes(space, image, below);
         let supported = |ix: NodeIx| f64::from(support[ix.index()]) >= self.threshold_of(ix);
-        let descent = descend(&self.taxonomy, &shares, &p, supported);
         Placement {
-            path: TaxonomyPath {
-                steps: descent.path,
-                stop: descent.stop,
-            },
+            path: descend(&self.taxonomy, &shares, &p, supported),
             p,
             shares,
         }
@@ -214,15 +192,6 @@ impl Classifier {
         });
         let threshold = self.calibration.first_threshold.filter(|_| is_like_first);
         threshold.unwrap_or(self.calibration.threshold)
-    }
-
-    /// Returns the label whose point is nearest to a phrase's.
-    #[must_use]
-    pub fn nearest(&self, space: &Space, phrase: &[f32]) -> NodeIx {
-        let logits = self.logits(space, phrase);
-        let best = (0..logits.len()).max_by(|a, b| logits[*a].total_cmp(&logits[*b]));
-        best.and_then(|i| self.taxonomy.labelled().get(i).copied())
-            .unwrap_or(self.taxonomy.root())
     }
 
     /// Returns the points of the labels, `[labelled, width]` row by row, in the order of

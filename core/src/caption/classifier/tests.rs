@@ -31,10 +31,9 @@ fn classifier(levels: &[f64]) -> (Classifier, Space) {
 fn softmax_does_not_overflow() {
     let p = softmax(&[2_000.0, 1_999.0, -5_000.0], 1.0);
     let larger = 1.0 / (1.0 + (-1.0_f32).exp());
-    assert!(
-        (p[0] - larger).abs() < 1e-6 && (p[1] - (1.0 - larger)).abs() < 1e-6,
-        "{p:?}"
-    );
+    for (found, expected) in p.iter().zip([larger, 1.0 - larger]) {
+        assert!((found - expected).abs() < 1e-6, "{p:?}");
+    }
     assert_eq!(p[2], 0.0);
 }
 
@@ -102,10 +101,7 @@ fn a_level_sharpens_its_nodes_and_none_rises_above_its_parent() {
     let photo = [0.0, 1.0];
     let (plain, space) = classifier(&[]);
     let (levelled, _) = classifier(&[1.0, 0.5, 3.0]);
-    let (before, after) = (
-        plain.probabilities(&space, &photo, None),
-        levelled.probabilities(&space, &photo, None),
-    );
+    let [before, after] = [&plain, &levelled].map(|c| c.probabilities(&space, &photo, None));
     let of = |p: &[f32], id: &str| f64::from(p[plain.node(id).unwrap().index()]);
     let table = of(&before, "t");
     let known = table.sqrt() / (table.sqrt() + (1.0 - table).sqrt());
@@ -173,10 +169,9 @@ fn the_first_informative_node_may_be_less_certain() {
 
 #[test]
 fn nodes_that_say_nearly_the_same_as_the_first_informative_one_share_its_threshold() {
-    let mut tsv =
-        "synset\tnames\thypernyms\tlabelled\nr\tall\t\t0\nt\tthing\tr\t0\nl\tliving\tr\t0\n\
-        a\tanimal\tl\t0\np\tplant\tl\t1\nd\tdog\ta\t0\n"
-            .to_owned();
+    let mut tsv = "synset\tnames\thypernyms\tlabelled\nr\tall\t\t0\nt\tthing\tr\t0\n\
+        l\tliving\tr\t0\na\tanimal\tl\t0\np\tplant\tl\t1\nd\tdog\ta\t0\n"
+        .to_owned();
     for (parent, count) in [("t", 10), ("d", 5), ("a", 4)] {
         for i in 0..count {
             tsv.push_str(&format!("{parent}{i}\t{parent} {i}\t{parent}\t1\n"));
@@ -212,12 +207,9 @@ fn the_stop_has_separate_weights() {
         changed.path(&space, &[0.6, 0.8])
     };
     let (default, careful) = (with(None), with(Some(vec![1.0, -9.0])));
-    assert_eq!(
-        default.steps, careful.steps,
-        "the probabilities stay the same"
-    );
-    assert!(default.stop > 0);
-    assert_eq!(careful.stop, 0);
+    // The probabilities stay the same.
+    assert_eq!(default.steps, careful.steps);
+    assert!(default.stop > 0 && careful.stop == 0);
 }
 
 #[test]
@@ -227,11 +219,4 @@ fn a_node_that_is_unknown_or_without_labels_is_an_error() {
         let error = classifier.node_with_labels(node).unwrap_err();
         assert!(error.to_string().contains(expected), "{error}");
     }
-}
-
-#[test]
-fn the_nearest_label_of_a_phrase_is_the_one_that_scores_highest() {
-    let (classifier, space) = classifier(&[]);
-    let nearest = classifier.nearest(&space, &[0.9, 0.1]);
-    assert_eq!(classifier.taxonomy().name(nearest), "wren");
 }

@@ -69,20 +69,9 @@ impl Detectors {
     pub fn new(vocabulary: Vocabulary, tensors: &Tensors, width: usize) -> Result<Self> {
         let parts = vocabulary.parts().len();
         let take = |name: &str, shape: &[usize]| {
-            let tensor = tensors.tensors.get(name);
-            let tensor = tensor.ok_or_else(|| CoreError::TensorNames {
-                missing: vec![name.into()],
-                unknown: tensors.tensors.keys().cloned().collect(),
-            })?;
-            if tensor.shape != shape {
-                return Err(CoreError::TensorShape {
-                    tensor: name.into(),
-                    expected: shape.to_vec(),
-                    found: tensor.shape.clone(),
-                });
-            }
-            if tensor.data.iter().all(|value| value.is_finite()) {
-                return Ok(tensor.data.clone());
+            let values = files::values(tensors, name, shape)?;
+            if values.iter().all(|value| value.is_finite()) {
+                return Ok(values.to_vec());
             }
             Err(CoreError::Tensor {
                 tensor: name.into(),
@@ -99,9 +88,6 @@ impl Detectors {
     }
 
     /// Reads the detectors of a bundle; `None` if it has none.
-    ///
-    /// # Errors
-    /// As [`new`](Self::new), and for a vocabulary that cannot be read.
     pub(super) fn read(bundle: &BundleFiles, width: usize) -> Result<Option<Self>> {
         if bundle.get(files::STATEMENTS).is_err() {
             return Ok(None);
@@ -219,45 +205,37 @@ impl Detectors {
     /// more certain one excludes.
     #[must_use]
     pub fn shown(&self, p: &[f64]) -> Vec<Shown> {
-        let words = &self.vocabulary;
-        let told = self.told(p);
-        let is_implied = |ix: PartIx| {
-            let mut others = told.iter().filter(|other| **other != ix);
-            others.any(|other| words.is_within(*other, ix))
-        };
-        let shown = told.iter().filter(|ix| !is_implied(**ix)).map(|ix| Shown {
-            text: words.part(*ix).text(self.number(p, *ix)),
-            p: p[ix.index()],
-            role: words.part(*ix).role,
-            node: words.part(*ix).node.clone(),
-        });
+        let parts = self.most_specific(self.told(p)).into_iter();
+        let shown = parts.map(|ix| self.shown_part(ix, self.number(p, ix), p));
         shown.collect()
+    }
+
+    /// Returns the parts of a list that are above no other one of it.
+    fn most_specific(&self, mut parts: Vec<PartIx>) -> Vec<PartIx> {
+        let all = parts.clone();
+        let is_above = |ix: PartIx, other: PartIx| self.vocabulary.ancestors(other).contains(&ix);
+        parts.retain(|ix| !all.iter().any(|other| is_above(*ix, *other)));
+        parts
+    }
+
+    fn shown_part(&self, ix: PartIx, number: Number, p: &[f64]) -> Shown {
+        let part = self.vocabulary.part(ix);
+        Shown {
+            text: part.text(number),
+            p: p[ix.index()],
+            role: part.role,
+            node: part.node.clone(),
+        }
     }
 
     /// Returns the parts that a phrase mentions, with their probabilities; the most specific ones, most certain first.
     #[must_use]
     pub(super) fn asked(&self, phrase: &str, p: &[f64]) -> Vec<Shown> {
         let words = &self.vocabulary;
-        let mentions = words.mentions(phrase);
-        let mut parts: Vec<PartIx> = mentions.all().iter().map(|mention| mention.part).collect();
-        parts.sort_unstable();
-        parts.dedup();
-        let is_implied = |ix: PartIx| {
-            parts
-                .iter()
-                .any(|other| *other != ix && words.is_within(*other, ix))
-        };
-        let asked = parts
-            .iter()
-            .filter(|ix| words.part(**ix).is_sayable() && !is_implied(**ix));
-        let mut asked: Vec<Shown> = asked
-            .map(|ix| Shown {
-                text: words.part(*ix).text(Number::One),
-                p: p[ix.index()],
-                role: words.part(*ix).role,
-                node: words.part(*ix).node.clone(),
-            })
-            .collect();
+        let parts = self.most_specific(words.mentions(phrase).distinct());
+        let parts = parts.into_iter().filter(|ix| words.part(*ix).is_sayable());
+        let asked = parts.map(|ix| self.shown_part(ix, Number::One, p));
+        let mut asked: Vec<Shown> = asked.collect();
         asked.sort_by(|one, other| other.p.total_cmp(&one.p));
         asked
     }
@@ -293,4 +271,4 @@ pub fn direction(point: &[f32]) -> Vec<f32> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

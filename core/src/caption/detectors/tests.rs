@@ -4,8 +4,9 @@
 
 use std::collections::BTreeMap;
 
-use super::super::classifier::{Placement, TaxonomyPath};
+use super::super::classifier::Placement;
 use super::*;
+use crate::taxonomy::TaxonomyPath;
 use crate::weights::HostTensor;
 
 const WORDS: &str = "role\tid\tabove\texcludes\tname\tlink\tnode\twords\n\
@@ -16,21 +17,27 @@ const WORDS: &str = "role\tid\tabove\texcludes\tname\tlink\tnode\twords\n\
     place\tsnow\toutdoors\t\tsnow\tin\t\tsnow\n\
     thing\ttable\t\t\ttable\tat\tn1\ttable\n";
 
-/// Returns detectors whose scores are the given log-odds for every photo.
-fn detectors(scores: [f32; 6]) -> Detectors {
-    let tensor = |shape: &[usize], data: Vec<f32>| HostTensor {
-        shape: shape.to_vec(),
-        data,
+/// Returns detectors whose scores are the given log-odds for every photo. Later parts lie farther out.
+pub(in crate::caption) fn constant(vocabulary: Vocabulary, scores: Vec<f32>) -> Detectors {
+    let count = scores.len();
+    let points = (0..count).flat_map(|at| [at as f32 / 100.0, 0.0]).collect();
+    let tensor = |name: &str, shape: &[usize], data: Vec<f32>| {
+        let shape = shape.to_vec();
+        (name.to_owned(), HostTensor { shape, data })
     };
     let tensors = Tensors {
         tensors: BTreeMap::from([
-            (WEIGHTS.to_owned(), tensor(&[6, 2], vec![0.0; 12])),
-            (BIAS.to_owned(), tensor(&[6], scores.to_vec())),
-            (POINTS.to_owned(), tensor(&[6, 2], vec![0.0; 12])),
+            tensor(WEIGHTS, &[count, 2], vec![0.0; 2 * count]),
+            tensor(BIAS, &[count], scores),
+            tensor(POINTS, &[count, 2], points),
         ]),
         ..Tensors::default()
     };
-    Detectors::new(Vocabulary::from_tsv(WORDS).unwrap(), &tensors, 2).unwrap()
+    Detectors::new(vocabulary, &tensors, 2).unwrap()
+}
+
+fn detectors(scores: [f32; 6]) -> Detectors {
+    constant(Vocabulary::from_tsv(WORDS).unwrap(), scores.to_vec())
 }
 
 fn shown(scores: [f32; 6]) -> Vec<Shown> {
@@ -46,10 +53,8 @@ fn texts(scores: [f32; 6]) -> Vec<String> {
 
 #[test]
 fn the_most_specific_parts_are_told_most_certain_first() {
-    assert_eq!(
-        texts([2.0, -2.0, 1.0, -3.0, 0.5, 3.0]),
-        ["a table", "people", "snow"]
-    );
+    let found = texts([2.0, -2.0, 1.0, -3.0, 0.5, 3.0]);
+    assert_eq!(found, ["a table", "people", "snow"]);
     assert_eq!(texts([-1.0; 6]), Vec::<String>::new());
 }
 
@@ -77,29 +82,15 @@ fn a_kind_of_person_needs_more_evidence() {
 fn a_gender_needs_more_evidence_than_an_age() {
     let words = Vocabulary::everyday().unwrap();
     let count = words.parts().len();
-    let zeros = |name: &str, shape: Vec<usize>| {
-        let data = vec![0.0; shape.iter().product()];
-        (name.to_owned(), HostTensor { shape, data })
-    };
-    let tensors = Tensors {
-        tensors: BTreeMap::from([
-            zeros(WEIGHTS, vec![count, 1]),
-            zeros(BIAS, vec![count]),
-            zeros(POINTS, vec![count, 1]),
-        ]),
-        ..Tensors::default()
-    };
-    let detectors = Detectors::new(words.clone(), &tensors, 1).unwrap();
+    let detectors = constant(words.clone(), vec![0.0; count]);
     let told = |p_of_woman: f64| {
         let mut p = vec![0.0; count];
         for (id, value) in [("person", 1.0), ("adult", 0.95), ("woman", p_of_woman)] {
             p[words.find(id).unwrap().index()] = value;
         }
-        let ids = detectors
-            .told(&p)
-            .into_iter()
-            .map(|ix| words.part(ix).id.clone());
-        ids.collect::<Vec<_>>()
+        let told = detectors.told(&p).into_iter();
+        told.map(|ix| words.part(ix).id.as_str())
+            .collect::<Vec<_>>()
     };
     assert_eq!(told(0.85), ["person", "adult"]);
     assert_eq!(told(0.92), ["person", "adult", "woman"]);
@@ -110,14 +101,9 @@ fn a_phrase_is_asked_for_by_its_parts() {
     let detectors = detectors([-3.0, 2.0, -3.0, -3.0, 1.0, -1.0]);
     let p = detectors.probabilities(&[1.0, 0.0], &[]);
     let asked = detectors.asked("why is there no table and child outside in the snow", &p);
-    let asked: Vec<_> = asked
-        .iter()
-        .map(|part| (part.text.as_str(), part.p > 0.5))
-        .collect();
-    assert_eq!(
-        asked,
-        [("a child", true), ("snow", true), ("a table", false)]
-    );
+    let asked = asked.iter().map(|part| (part.text.as_str(), part.p > 0.5));
+    let expected = [("a child", true), ("snow", true), ("a table", false)];
+    assert_eq!(asked.collect::<Vec<_>>(), expected);
     assert!(detectors.asked("asdfgh", &p).is_empty());
 }
 
@@ -136,20 +122,7 @@ fn a_subject_that_looks_like_none_of_its_many_labels_is_denied() {
         }
         Taxonomy::from_tsv(&tsv).unwrap()
     };
-    let zeros = |name: &str, shape: &[usize], value: f32| {
-        let data = vec![value; shape.iter().product()];
-        let shape = shape.to_vec();
-        (name.to_owned(), HostTensor { shape, data })
-    };
-    let tensors = Tensors {
-        tensors: BTreeMap::from([
-            zeros(WEIGHTS, &[3, 1], 0.0),
-            zeros(BIAS, &[3], 2.0),
-            zeros(POINTS, &[3, 1], 0.0),
-        ]),
-        ..Tensors::default()
-    };
-    let detectors = Detectors::new(Vocabulary::from_tsv(words).unwrap(), &tensors, 1).unwrap();
+    let detectors = constant(Vocabulary::from_tsv(words).unwrap(), vec![2.0; 3]);
     let dog = detectors.vocabulary().find("dog").unwrap();
     let denied = |dogs: usize, share: f32| {
         let tree = tree(dogs);
@@ -160,7 +133,7 @@ fn a_subject_that_looks_like_none_of_its_many_labels_is_denied() {
     };
     assert_eq!(denied(20, 0.005), [dog]);
     assert_eq!((denied(20, 0.03), denied(19, 0.005)), (vec![], vec![]));
-    let p = detectors.probabilities(&[1.0], &[dog]);
+    let p = detectors.probabilities(&[1.0, 0.0], &[dog]);
     assert_eq!(p[dog.index()], 0.0);
     assert!(p[0] > 0.8, "the bear is an animal");
 }
@@ -211,19 +184,13 @@ fn tensors_of_another_vocabulary_are_refused() {
     let mut tensors = Tensors::default();
     let missing = Detectors::new(vocabulary(), &tensors, 2).unwrap_err();
     assert!(missing.to_string().contains(WEIGHTS), "{missing}");
-    let mut add = |name: &str, shape: [usize; 2], value: f32| {
-        let tensor = HostTensor {
-            shape: shape.to_vec(),
-            data: vec![value; shape[0] * shape[1]],
-        };
-        tensors.tensors.insert(name.to_owned(), tensor);
-        Detectors::new(vocabulary(), &tensors, 2)
-            .unwrap_err()
-            .to_string()
-    };
-    assert!(add(WEIGHTS, [5, 2], 0.0).contains("[6, 2]"));
-    assert!(add(WEIGHTS, [6, 2], f32::NAN).contains("finite"));
-    assert!(add(WEIGHTS, [6, 2], 0.0).contains(BIAS));
+    for (rows, value, expected) in [(5, 0.0, "[6, 2]"), (6, f32::NAN, "finite"), (6, 0.0, BIAS)] {
+        let (shape, data) = (vec![rows, 2], vec![value; 2 * rows]);
+        let weights = HostTensor { shape, data };
+        tensors.tensors.insert(WEIGHTS.to_owned(), weights);
+        let error = Detectors::new(vocabulary(), &tensors, 2).unwrap_err();
+        assert!(error.to_string().contains(expected), "{error}");
+    }
 }
 
 #[test]

@@ -74,7 +74,6 @@ fn spans(from: u32, to: u32) -> Vec<Span> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use ::image::Rgb;
 

@@ -108,7 +108,6 @@ fn byte(v: u32) -> u8 {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use ::image::metadata::Orientation;
 

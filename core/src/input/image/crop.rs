@@ -179,7 +179,6 @@ fn position(room: u32, share: f64) -> u32 {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use ::image::Rgb;
     use proptest::prelude::*;

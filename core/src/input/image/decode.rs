@@ -44,7 +44,7 @@ pub fn decode_within(bytes: &[u8], max_bytes: u64) -> Result<RgbImage> {
     let format = sniff(bytes)?;
     let raw = match format {
         Format::Jpeg => jpeg::decode(bytes, max_bytes)?,
-        _ => read(format, bytes, max_bytes).map_err(|e| explain(format, bytes, max_bytes, e))?,
+        _ => read(format, bytes, max_bytes)?,
     };
     let orientation = raw.orientation;
     Ok(orient::apply(blend::to_rgb(raw)?, orientation))
@@ -72,8 +72,7 @@ fn frame(bytes: &[u8], whole: bool) -> Result<Frame> {
     let (width, height, orientation) = match format {
         Format::Jpeg => jpeg::stored_size(bytes, max_bytes, whole)?,
         _ => {
-            let opened =
-                open(format, bytes, max_bytes).map_err(|e| explain(format, bytes, max_bytes, e))?;
+            let opened = open(format, bytes, max_bytes)?;
             let (width, height) = opened.decoder.dimensions();
             (width, height, opened.orientation)
         }
@@ -82,24 +81,6 @@ fn frame(bytes: &[u8], whole: bool) -> Result<Frame> {
         stored: (width, height),
         orientation,
     })
-}
-
-/// Either an error with its final message, or one of the decoder.
-enum Failure {
-    Ours(CoreError),
-    Decoder(ImageError),
-}
-
-impl From<CoreError> for Failure {
-    fn from(error: CoreError) -> Self {
-        Self::Ours(error)
-    }
-}
-
-impl From<ImageError> for Failure {
-    fn from(error: ImageError) -> Self {
-        Self::Decoder(error)
-    }
 }
 
 /// An image whose headers were read and found usable.
@@ -111,21 +92,22 @@ struct Opened<'a> {
 }
 
 /// Reads the headers and checks all that can be checked without decoding the pixels.
-fn open(format: Format, bytes: &[u8], max_bytes: u64) -> Result<Opened<'_>, Failure> {
+fn open(format: Format, bytes: &[u8], max_bytes: u64) -> Result<Opened<'_>> {
+    let failed = |e: ImageError| explain(format, bytes, max_bytes, e);
     let mut limits = Limits::no_limits();
     limits.max_alloc = Some(max_bytes);
     let file = Cursor::new(bytes);
     let mut decoder: Box<dyn ImageDecoder + '_> = match format {
-        Format::Png => Box::new(PngDecoder::with_limits(file, limits.clone())?),
-        Format::WebP => Box::new(WebPDecoder::new(file)?),
-        Format::Gif => Box::new(GifDecoder::new(file)?),
-        Format::Bmp | Format::Jpeg => Box::new(BmpDecoder::new(file)?),
+        Format::Png => Box::new(PngDecoder::with_limits(file, limits.clone()).map_err(failed)?),
+        Format::WebP => Box::new(WebPDecoder::new(file).map_err(failed)?),
+        Format::Gif => Box::new(GifDecoder::new(file).map_err(failed)?),
+        Format::Bmp | Format::Jpeg => Box::new(BmpDecoder::new(file).map_err(failed)?),
     };
     let bytes_per_pixel = decoder.color_type().bytes_per_pixel();
     let len = check_size(decoder.dimensions(), bytes_per_pixel, max_bytes)?;
-    decoder.set_limits(limits)?;
+    decoder.set_limits(limits).map_err(failed)?;
     if !is_complete(format, bytes) {
-        return Err(CoreError::Image(truncated(format.name(), bytes.len())).into());
+        return Err(CoreError::Image(truncated(format.name(), bytes.len())));
     }
     let orientation = match format {
         Format::Png => orient::from_exif(png::chunks(bytes).exif),
@@ -139,7 +121,7 @@ fn open(format: Format, bytes: &[u8], max_bytes: u64) -> Result<Opened<'_>, Fail
     })
 }
 
-fn read(format: Format, bytes: &[u8], max_bytes: u64) -> Result<Raw, Failure> {
+fn read(format: Format, bytes: &[u8], max_bytes: u64) -> Result<Raw> {
     let Opened {
         decoder,
         len,
@@ -148,7 +130,9 @@ fn read(format: Format, bytes: &[u8], max_bytes: u64) -> Result<Raw, Failure> {
     let (width, height) = decoder.dimensions();
     let color = decoder.color_type();
     let mut data = allocate(len)?;
-    decoder.read_image_boxed(&mut data)?;
+    decoder
+        .read_image_boxed(&mut data)
+        .map_err(|e| explain(format, bytes, max_bytes, e))?;
     Ok(Raw {
         width,
         height,
@@ -174,11 +158,7 @@ fn is_complete(format: Format, bytes: &[u8]) -> bool {
     }
 }
 
-fn explain(format: Format, bytes: &[u8], max_bytes: u64, failure: Failure) -> CoreError {
-    let error = match failure {
-        Failure::Ours(error) => return error,
-        Failure::Decoder(error) => error,
-    };
+fn explain(format: Format, bytes: &[u8], max_bytes: u64, error: ImageError) -> CoreError {
     let name = format.name();
     CoreError::Image(match &error {
         ImageError::Limits(e) if e.kind() == LimitErrorKind::InsufficientMemory => {

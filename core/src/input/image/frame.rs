@@ -49,7 +49,6 @@ impl Frame {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use ::image::{Rgb, RgbImage};

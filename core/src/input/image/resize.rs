@@ -169,27 +169,8 @@ pub(super) fn check(img: &RgbImage, width: u32, height: u32) -> Result<()> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
-    use ::image::Rgb;
-
     use super::*;
-
-    #[test]
-    fn a_uniform_colour_is_preserved() {
-        let colour = Rgb([3, 127, 250]);
-        let img = RgbImage::from_pixel(13, 7, colour);
-        for (w, h) in [(1, 1), (5, 40), (64, 3), (13, 7), (200, 200)] {
-            assert_eq!(
-                bicubic(&img, w, h).unwrap(),
-                RgbImage::from_pixel(w, h, colour)
-            );
-            assert_eq!(
-                lanczos4(&img, w, h).unwrap(),
-                RgbImage::from_pixel(w, h, colour)
-            );
-        }
-    }
 
     #[test]
     fn the_kernel_is_one_at_zero_and_zero_at_whole_numbers() {
@@ -199,29 +180,6 @@ mod tests {
         }
         // sinc(1/2) sinc(1/8)
         assert!((lanczos4_kernel(0.5) - 0.620_383_0).abs() < 1e-6);
-    }
-
-    #[test]
-    fn a_resized_region_equals_that_part_of_the_resized_image() {
-        let img = RgbImage::from_fn(61, 43, |x, y| {
-            Rgb([(x * 4) as u8, (y * 5) as u8, ((x * 7 + y * 13) % 256) as u8])
-        });
-        let (width, height) = (29, 20);
-        let resized = bicubic(&img, width, height).unwrap();
-        let (scale_x, scale_y) = (61.0 / 29.0, 43.0 / 20.0);
-        let region = Region {
-            left: 5.0 * scale_x,
-            top: 3.0 * scale_y,
-            width: 16.0 * scale_x,
-            height: 11.0 * scale_y,
-        };
-        let part = bicubic_region(&img, region, 16, 11).unwrap();
-        for (x, y, pixel) in part.enumerate_pixels() {
-            let expected = resized.get_pixel(x + 5, y + 3);
-            for c in 0..3 {
-                assert!(pixel[c].abs_diff(expected[c]) <= 1, "{x} {y} {c}");
-            }
-        }
     }
 
     #[test]

@@ -70,21 +70,9 @@ fn readable(bytes: &[u8]) -> Option<Format> {
     match bytes {
         [0xff, 0xd8, 0xff, ..] => Some(Format::Jpeg),
         [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some(Format::Png),
-        [
-            b'R',
-            b'I',
-            b'F',
-            b'F',
-            _,
-            _,
-            _,
-            _,
-            b'W',
-            b'E',
-            b'B',
-            b'P',
-            ..,
-        ] => Some(Format::WebP),
+        [b'R', b'I', b'F', b'F', ..] if bytes.get(8..12) == Some(&b"WEBP"[..]) => {
+            Some(Format::WebP)
+        }
         [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some(Format::Gif),
         [b'B', b'M', ..] if is_bmp(bytes) => Some(Format::Bmp),
         _ => None,
@@ -190,7 +178,6 @@ fn printable(bytes: &[u8]) -> String {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

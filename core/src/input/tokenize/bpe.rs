@@ -238,7 +238,6 @@ fn alphabet() -> Vec<(u8, char)> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use proptest::prelude::*;
 

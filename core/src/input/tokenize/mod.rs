@@ -47,6 +47,12 @@ pub fn end_position(ids: &[u32]) -> usize {
         .unwrap_or_default()
 }
 
+/// Returns the ids of a text without its padding: 0, which no text ends with.
+pub(crate) fn unpadded(ids: &[u32]) -> &[u32] {
+    let last = ids.iter().rposition(|id| *id != 0);
+    &ids[..last.map_or(0, |last| last + 1)]
+}
+
 /// CLIP's tokenizer, or BERT's.
 ///
 /// ```
@@ -227,17 +233,8 @@ impl TokenBatch {
     /// If a row does not exist.
     #[must_use]
     pub fn select(&self, rows: &[usize]) -> Self {
-        let text = |row: usize| &self.ids[row * self.len..(row + 1) * self.len];
-        // Padding is 0, which no text ends with.
-        let unpadded = |ids: &[u32]| {
-            ids.iter()
-                .rposition(|id| *id != 0)
-                .map_or(0, |last| last + 1)
-        };
-        Self::padded(rows.iter().map(|row| {
-            let text = text(*row);
-            &text[..unpadded(text)]
-        }))
+        let text = |row: &usize| unpadded(&self.ids[row * self.len..(row + 1) * self.len]);
+        Self::padded(rows.iter().map(text))
     }
 
     /// Returns these texts followed by `others`, padded to the same length.
@@ -266,7 +263,6 @@ impl TokenBatch {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

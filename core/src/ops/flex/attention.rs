@@ -4,10 +4,7 @@ use burn::tensor::Tensor;
 
 use super::array::{Array, View};
 use super::node::{Operation, apply};
-use espalier_kernels::grad::attention as loops;
-
-#[derive(Clone, Debug)]
-struct Attention(loops::Attention);
+use espalier_kernels::grad::attention::Attention;
 
 impl Operation<1> for Attention {
     const IS_CHEAP: bool = false;
@@ -15,9 +12,9 @@ impl Operation<1> for Attention {
     fn forward(&self, [qkv]: [View<'_>; 1]) -> Array {
         let mut shape = qkv.shape.to_vec();
         if let Some(last) = shape.last_mut() {
-            *last = self.0.width;
+            *last = self.width;
         }
-        Array::new(self.0.forward(qkv.values), &shape)
+        Array::new((*self).forward(qkv.values), &shape)
     }
 
     fn backward(
@@ -26,18 +23,18 @@ impl Operation<1> for Attention {
         grad: View<'_>,
         [wanted]: [bool; 1],
     ) -> [Option<Array>; 1] {
-        [wanted.then(|| Array::new(self.0.backward(qkv.values, grad.values), qkv.shape))]
+        [wanted.then(|| Array::new((*self).backward(qkv.values, grad.values), qkv.shape))]
     }
 }
 
 /// See [`attention`](crate::ops::attention).
 pub fn attention(qkv: &Tensor<3>, heads: usize, causal: bool) -> Option<Tensor<3>> {
     let [_, tokens, parts] = qkv.dims();
-    let sizes = loops::Attention {
+    let sizes = Attention {
         tokens,
         width: parts / 3,
         heads,
         causal,
     };
-    apply(&Attention(sizes), [qkv.clone().into_dispatch()]).map(Tensor::from_dispatch)
+    apply(&sizes, [qkv.clone().into_dispatch()]).map(Tensor::from_dispatch)
 }

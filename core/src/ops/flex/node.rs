@@ -1,5 +1,7 @@
 //! An operation over slices as a node of Burn's graph.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use burn::backend::autodiff::NodeId;
 use burn::backend::autodiff::checkpoint::base::Checkpointer;
 use burn::backend::autodiff::checkpoint::retro_forward::RetroForward;
@@ -19,6 +21,15 @@ use burn::tensor::{DType, GradientCheckpointingStrategy};
 
 use super::array::{Array, Packed, View};
 
+/// Whether the own operations are used.
+static IN_USE: AtomicBool = AtomicBool::new(true);
+
+/// Chooses whether the own operations are used, in the whole process; they are at the start. Tests
+/// compare both.
+pub fn use_own(own: bool) {
+    IN_USE.store(own, Ordering::Relaxed);
+}
+
 /// An operation with `N` inputs and one output.
 pub trait Operation<const N: usize>: Clone + std::fmt::Debug + Send + Sync + 'static {
     /// Whether gradient checkpointing computes the output again instead of keeping it.
@@ -36,12 +47,12 @@ pub trait Operation<const N: usize>: Clone + std::fmt::Debug + Send + Sync + 'st
     ) -> [Option<Array>; N];
 }
 
-/// Applies an operation; `None` if an input is not a tensor of 32 bits of the CPU backend.
+/// Applies an operation; `None` if an input [is not our own](is_own).
 pub fn apply<O: Operation<N>, const N: usize>(
     operation: &O,
     inputs: [DispatchTensor; N],
 ) -> Option<DispatchTensor> {
-    if !super::choice::in_use() || !inputs.iter().all(is_own) {
+    if !inputs.iter().all(is_own) {
         return None;
     }
     let contexts = inputs.iter().map(|input| input.autodiff);
@@ -62,7 +73,8 @@ pub fn apply<O: Operation<N>, const N: usize>(
     }
 }
 
-/// Returns whether a tensor is one of 32 bits on the CPU backend, with or without a graph.
+/// Returns whether the own operations take a tensor: one of 32 bits on the CPU backend, with or without a
+/// graph, while they are in use.
 pub fn is_own(tensor: &DispatchTensor) -> bool {
     let is_flex = match &tensor.kind {
         DispatchTensorKind::Flex(tensor) => matches!(tensor, BackendTensor::Float(_)),
@@ -75,12 +87,12 @@ pub fn is_own(tensor: &DispatchTensor) -> bool {
         #[allow(unreachable_patterns)]
         _ => false,
     };
-    is_flex && tensor.dtype() == DType::F32
+    IN_USE.load(Ordering::Relaxed) && is_flex && tensor.dtype() == DType::F32
 }
 
-/// Returns the values of a tensor; `None` if it is not one of 32 bits of the CPU backend.
+/// Returns the values of a tensor; `None` if it [is not our own](is_own).
 pub fn packed(tensor: &DispatchTensor) -> Option<Packed> {
-    if !super::choice::in_use() || !is_own(tensor) {
+    if !is_own(tensor) {
         return None;
     }
     let kind = match &tensor.kind {

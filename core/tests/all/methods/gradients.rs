@@ -5,13 +5,13 @@ use std::f64::consts::PI;
 use burn::tensor::{Device, Tensor};
 use espalier_core::geometry::{DistanceReduction, lorentz, product};
 use espalier_core::loss::{
-    Chains, HycoclipPoints, HycoclipWeights, Lineages, LossTerms, MarginSide, PairTerm,
-    RadialWeights, RcmeWeights, RootMode, parts, phyclip, rcme,
+    Chains, HycoclipWeights, Lineages, LossTerms, MarginSide, PairTerm, RadialWeights, RcmeWeights,
+    RootMode, hycoclip, parts, phyclip, rcme,
 };
 use espalier_core::math::normalize;
 use espalier_fixtures::values;
 
-use super::{relations, scalar, tensor, total};
+use super::{SCALE, features, relations, scalar, tensor, total, with_boxes};
 
 /// Asserts that the gradient of every entry equals its central difference.
 fn differentiates(base: &[f64], loss: impl Fn(&[f64], &Device) -> (Tensor<1>, Tensor<1>)) {
@@ -68,12 +68,8 @@ fn gradients_of_lineages_agree_with_finite_differences() {
     differentiates(&spread(2 * 4 * 5 + 2 * 3 * 5 + 5 + 10), |v, device| {
         let input = tensor(v.to_vec(), [v.len()], device).require_grad();
         let cut = |from: usize, ranks: usize| {
-            normalize(
-                input
-                    .clone()
-                    .narrow(0, from, 10 * ranks)
-                    .reshape([2, ranks, 5]),
-            )
+            let rows = input.clone().narrow(0, from, 10 * ranks);
+            normalize(rows.reshape([2, ranks, 5]))
         };
         let lineages = Lineages {
             texts: cut(0, 4),
@@ -100,10 +96,8 @@ fn gradients_of_wholes_and_parts_agree_with_finite_differences() {
             lorentz::exp_map0(tangent, c.clone())
         };
         let related = relations(&[(0, 0), (0, 1), (1, 1), (2, 2)], device);
-        (
-            parts(cut(0), cut(12), c.clone(), scalar(3.0, device), &related).total,
-            input,
-        )
+        let loss = parts(cut(0), cut(12), c.clone(), scalar(3.0, device), &related);
+        (loss.total, input)
     });
 }
 
@@ -112,24 +106,30 @@ fn gradients_of_products_agree_with_finite_differences() {
     differentiates(&spread(4 * 3 * 4 + 2), |v, device| {
         let input = tensor(v.to_vec(), [v.len()], device).require_grad();
         let c = input.clone().narrow(0, 48, 2).exp().reshape([2, 1, 1]);
-        let cut = |from: usize| {
-            let tangent = input.clone().narrow(0, from, 12).reshape([3, 4]);
+        let points = with_boxes(|role| {
+            let tangent = input.clone().narrow(0, 12 * role, 12).reshape([3, 4]);
             lorentz::exp_map0(product::split(tangent, 2), c.clone())
-        };
-        let points = HycoclipPoints {
-            image: cut(0),
-            text: cut(12),
-            box_image: cut(24),
-            box_text: cut(36),
-        };
+        });
+        let (scale, join) = (scalar(3.0, device), DistanceReduction::L2);
+        let loss = phyclip(&points, c.clone(), scale, join, HycoclipWeights::default());
+        (loss.total, input)
+    });
+}
+
+/// With respect to the tangent features of the toy batch and the logarithm of the curvature.
+#[test]
+fn gradients_of_boxes_agree_with_finite_differences() {
+    let roles = (0..4).flat_map(|role| values(features(role, &Device::flex())));
+    let base: Vec<f64> = roles.chain([0.7_f64.ln()]).collect();
+    differentiates(&base, |v, device| {
+        let input = tensor(v.to_vec(), [v.len()], device).require_grad();
+        let c = input.clone().narrow(0, 48, 1).exp().reshape([1, 1]);
+        let points = with_boxes(|role| {
+            let tangent = input.clone().narrow(0, 12 * role, 12).reshape([3, 4]);
+            lorentz::exp_map0(tangent, c.clone())
+        });
         let weights = HycoclipWeights::default();
-        let loss = phyclip(
-            &points,
-            c.clone(),
-            scalar(3.0, device),
-            DistanceReduction::L2,
-            weights,
-        );
+        let loss = hycoclip(&points, c.clone(), scalar(SCALE, device), weights);
         (loss.total, input)
     });
 }
@@ -143,12 +143,8 @@ fn chains_of_one_and_the_same_text_have_finite_values_and_gradients() {
         let root = same.clone().narrow(0, 0, 1).narrow(1, 0, 1).reshape([1, 5]);
         let loss = loss(same, root, &device);
         assert!(total(&loss).is_finite());
-        let grads = loss.total.backward();
-        assert!(
-            values(one.grad(&grads).unwrap())
-                .iter()
-                .all(|g| g.is_finite())
-        );
+        let gradient = values(one.grad(&loss.total.backward()).unwrap());
+        assert!(gradient.iter().all(|g| g.is_finite()));
     };
     finite(&|same, root, _| {
         let chains = Chains {

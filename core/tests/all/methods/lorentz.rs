@@ -2,10 +2,10 @@
 
 use burn::tensor::Device;
 use espalier_core::geometry::{AngleFormula, DistanceReduction, lorentz, product};
-use espalier_core::loss::{HycoclipPoints, HycoclipWeights, meru, phyclip};
+use espalier_core::loss::{HycoclipWeights, meru, phyclip};
 use espalier_fixtures::{close, values};
 
-use super::{SCALE, features, scalar, tensor, term, total};
+use super::{SCALE, features, scalar, tensor, term, total, with_boxes};
 
 #[test]
 fn meru_on_the_toy_batch_has_the_reference_terms() {
@@ -17,81 +17,62 @@ fn meru_on_the_toy_batch_has_the_reference_terms() {
     for (curv, contrastive, entail, all) in known {
         let c = scalar::<2>(curv, &device);
         let lift = |role| lorentz::exp_map0(features(role, &device), c.clone());
-        let loss = meru(
-            lift(0),
-            lift(1),
-            c.clone(),
-            scalar(SCALE, &device),
-            0.2,
-            AngleFormula::Literal(1e-8),
-        );
-        let found = [
-            term(&loss, "contrastive"),
-            term(&loss, "entail"),
-            total(&loss),
-        ];
-        close(&found, &[contrastive, entail, all], 1e-9);
+        let loss = |form| {
+            let scale = scalar(SCALE, &device);
+            meru(lift(0), lift(1), c.clone(), scale, 0.2, form)
+        };
+        let literal = loss(AngleFormula::Literal(1e-8));
+        let found = ["contrastive", "entail"].map(|name| term(&literal, name));
+        close(&found, &[contrastive, entail], 1e-9);
+        close(&[total(&literal)], &[all], 1e-9);
         // The stable angles differ from the published ones by the eps in their denominators.
-        let s = scalar(SCALE, &device);
-        let stable = meru(lift(0), lift(1), c.clone(), s, 0.2, AngleFormula::Stable);
-        close(&[total(&stable)], &[all], 1e-6);
+        close(&[total(&loss(AngleFormula::Stable))], &[all], 1e-6);
     }
 }
 
 #[test]
 fn phyclip_on_the_toy_batch_has_the_reference_terms() {
     let device = Device::flex();
+    use DistanceReduction::{L1, L2};
     let known = [
         (
-            DistanceReduction::L1,
+            L1,
             [1.0, 1.0],
-            3.931_851_173_853,
-            3.551_808_764_359,
+            [3.931_851_173_853, 3.551_808_764_359],
             4.642_212_926_725,
         ),
         (
-            DistanceReduction::L1,
+            L1,
             [0.5, 2.0],
-            3.930_537_480_969,
-            3.589_467_663_330,
+            [3.930_537_480_969, 3.589_467_663_330],
             4.648_431_013_635,
         ),
         (
-            DistanceReduction::L2,
+            L2,
             [1.0, 1.0],
-            3.907_204_824_434,
-            3.551_808_764_359,
+            [3.907_204_824_434, 3.551_808_764_359],
             4.617_566_577_306,
         ),
         (
-            DistanceReduction::L2,
+            L2,
             [0.5, 2.0],
-            3.907_685_470_980,
-            3.589_467_663_330,
+            [3.907_685_470_980, 3.589_467_663_330],
             4.625_579_003_645,
         ),
     ];
-    for (join, curvs, contrastive, entail, all) in known {
+    for (join, curvs, terms, all) in known {
         let c = tensor(curvs.to_vec(), [2, 1, 1], &device);
         let lift = |role| lorentz::exp_map0(product::split(features(role, &device), 2), c.clone());
-        let points = HycoclipPoints {
-            image: lift(0),
-            text: lift(1),
-            box_image: lift(2),
-            box_text: lift(3),
-        };
         let weights = HycoclipWeights {
             form: AngleFormula::Literal(1e-6),
             ..HycoclipWeights::default()
         };
-        let loss = phyclip(&points, c.clone(), scalar(SCALE, &device), join, weights);
-        let found = [
-            term(&loss, "contrastive"),
-            term(&loss, "entail"),
-            total(&loss),
-        ];
-        close(&found, &[contrastive, entail, all], 1e-8);
-        if join == DistanceReduction::L1 && curvs[0] == 0.5 {
+        let (points, scale) = (with_boxes(lift), scalar(SCALE, &device));
+        let loss = phyclip(&points, c.clone(), scale, join, weights);
+        let found = ["contrastive", "entail"].map(|name| term(&loss, name));
+        close(&found, &terms, 1e-8);
+        close(&[total(&loss)], &[all], 1e-8);
+        if join == L1 && curvs[0] == 0.5 {
             let terms = [
                 "entail_text_image",
                 "entail_box_text_image",
@@ -115,20 +96,14 @@ fn the_distances_and_scores_of_a_product_are_the_reference_ones() {
     let c = tensor(vec![0.5, 2.0], [2, 1, 1], &device);
     let lift = |role| lorentz::exp_map0(product::split(features(role, &device), 2), c.clone());
     let (image, text) = (lift(0), lift(1));
-    let dist = product::pairwise_dist(
-        image.clone(),
-        text.clone(),
-        c.clone(),
-        DistanceReduction::L1,
-    );
+    let join = DistanceReduction::L1;
+    let dist = product::pairwise_dist(image.clone(), text.clone(), c.clone(), join);
     let known = [0.321_908_173_456, 0.748_549_591_685, 1.151_200_189_621];
     close(&values(dist)[..3], &known, 1e-9);
     let score = product::pairwise_inner(image.clone(), text, c);
     let known = [-2.639_391_878_816, -3.189_784_479_678, -4.151_278_375_688];
     close(&values(score)[..3], &known, 1e-9);
-    close(
-        &values(product::flatten(product::split(features(0, &device), 2))),
-        &values(features(0, &device)),
-        1e-15,
-    );
+    let features = features(0, &device);
+    let joined = product::flatten(product::split(features.clone(), 2));
+    close(&values(joined), &values(features), 1e-15);
 }

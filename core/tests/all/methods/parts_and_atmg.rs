@@ -1,6 +1,6 @@
 //! Visual hierarchies (notation 9.6), ATMG, and the functions on which they are built.
 
-use burn::tensor::Device;
+use burn::tensor::{Device, Tensor};
 use espalier_core::geometry::{cone, lorentz};
 use espalier_core::loss::{ImageApex, atmg, parts};
 use espalier_fixtures::{close, values};
@@ -35,13 +35,9 @@ fn visual_hierarchies_on_the_toy_batch_have_the_reference_terms() {
         (more.as_slice(), 1.888_173_411_593, 0.767_479_843_616),
     ];
     for (pairs, to_part, to_whole) in known {
-        let loss = parts(
-            whole.clone(),
-            part.clone(),
-            c.clone(),
-            scalar(SCALE, &device),
-            &relations(pairs, &device),
-        );
+        let related = relations(pairs, &device);
+        let scale = scalar(SCALE, &device);
+        let loss = parts(whole.clone(), part.clone(), c.clone(), scale, &related);
         let found = ["whole_to_part", "part_to_whole"].map(|name| term(&loss, name));
         close(&found, &[to_part, to_whole], 1e-6);
     }
@@ -53,13 +49,9 @@ fn a_part_without_negatives_costs_nothing() {
     let c = scalar::<2>(1.0, &device);
     let lift = |role| lorentz::exp_map0(features(role, &device), c.clone());
     let all: Vec<(usize, usize)> = (0..9).map(|at| (at / 3, at % 3)).collect();
-    let loss = parts(
-        lift(0),
-        lift(2),
-        c.clone(),
-        scalar(SCALE, &device),
-        &relations(&all, &device),
-    );
+    let related = relations(&all, &device);
+    let scale = scalar(SCALE, &device);
+    let loss = parts(lift(0), lift(2), c.clone(), scale, &related);
     close(&[total(&loss)], &[0.0], 1e-12);
 }
 
@@ -69,11 +61,8 @@ fn pairwise_angles_are_the_angles_of_the_pairs() {
     let c = scalar::<2>(0.7, &device);
     let lift = |role| lorentz::exp_map0(features(role, &device), c.clone());
     let (x, y) = (lift(0), lift(3));
-    let all = values(cone::pairwise_exterior_angle(
-        x.clone(),
-        y.clone(),
-        c.clone(),
-    ));
+    let all = cone::pairwise_exterior_angle(x.clone(), y.clone(), c.clone());
+    let all = values(all);
     for i in 0..3 {
         let apex = x.clone().narrow(0, i, 1).expand([3, 4]);
         let row = values(cone::exterior_angle(apex, y.clone(), c.clone()));
@@ -107,22 +96,14 @@ fn atmg_contrasts_angles_and_keeps_centroids_at_their_radii() {
     };
     let loss = of(ImageApex::Maximised, 0.5);
     let centroids = term(&loss, "centroid_image") + term(&loss, "centroid_text");
-    close(
-        &[total(&loss)],
-        &[term(&loss, "contrastive") + 0.5 * centroids],
-        1e-12,
-    );
+    let sum = term(&loss, "contrastive") + 0.5 * centroids;
+    close(&[total(&loss)], &[sum], 1e-12);
     // The angle at a text as logits, by hand.
-    let angles = values(cone::pairwise_exterior_angle(
-        text.clone(),
-        image.clone(),
-        c.clone(),
-    ));
-    let back = values(cone::pairwise_exterior_angle(
-        image.clone(),
-        text.clone(),
-        c.clone(),
-    ));
+    let angles = |apex: &Tensor<2>, other: &Tensor<2>| {
+        let angles = cone::pairwise_exterior_angle(apex.clone(), other.clone(), c.clone());
+        values(angles)
+    };
+    let (angles, back) = (angles(&text, &image), angles(&image, &text));
     let ce = |logits: &[f64]| -> f64 {
         let row = |i: usize| {
             let row = &logits[3 * i..3 * i + 3];

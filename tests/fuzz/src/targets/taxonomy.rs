@@ -66,7 +66,7 @@ fn check(tree: &Taxonomy) {
         let p = roll_up(tree, &vec![1.0 / labels as f32; labels]);
         assert!(p.iter().all(|p| p.is_finite()));
         let descent = descend(tree, &p, &p, |ix| tree.is_nameable(ix));
-        assert!(descent.stop < descent.path.len());
+        assert!(descent.stop < descent.steps.len());
     }
     let written = tree.to_tsv();
     let again = Taxonomy::from_tsv(&written).unwrap_or_else(|e| panic!("written again: {e}"));

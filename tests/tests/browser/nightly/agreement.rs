@@ -20,7 +20,7 @@ const QEMU: &str = "QEMU";
 /// Largest difference of a probability or a similarity. Engines add in different orders.
 const TOLERANCE: f64 = 1e-3;
 
-/// Photos that the emulated processor reads at most.
+/// Photos that the emulated processor reads at most, and that two browsers are compared on.
 const FEW: usize = 20;
 
 /// Photos that a graphics processor made of software reads at most; it is slower still.
@@ -187,12 +187,17 @@ fn all_engines_give_the_same_ladders_and_stops() {
 }
 
 #[test]
-#[ignore = "needs Firefox: cargo xtask test --all"]
+#[ignore = "needs Chromium and Firefox: cargo xtask test --all"]
 fn the_cpu_engine_in_firefox_gives_the_same_ladders_and_stops() {
     let photos = photos();
     let expected = expected(&photos);
     let found = in_browser(&Browser::start_firefox(), "?backend=cpu", &photos);
     Agreement::of(&found, &expected).check("the page's CPU engine, Firefox");
+    // Both browsers run the same program.
+    let few = &photos[..photos.len().min(FEW)];
+    let chromium = in_browser(&Browser::start(Gpu::None), "?backend=cpu", few);
+    let apart = Agreement::of(&chromium, &found).probability;
+    assert!(apart < 1e-5, "probabilities differ by {apart}");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use espalier_core::bundle::{Manifest, Part};
 use espalier_tests::browser::processes::{self, Process};
-use espalier_tests::browser::{Answer, Browser, DEFAULT, Gpu, Site, sample};
+use espalier_tests::browser::{Answer, Browser, DEFAULT, Gpu, Site};
 use espalier_tests::photos::{jpeg, keep, landscape};
 
 /// Longest time in milliseconds for which a task may block the page's thread. The goal is 50; the
@@ -65,23 +65,6 @@ fn firefox_loads_a_bundle_and_reads_a_photo() {
 }
 
 #[test]
-#[ignore = "needs Chromium and Firefox: cargo xtask test --all"]
-fn firefox_gives_the_ladders_of_chromium() {
-    let chromium = answers(&Browser::start(Gpu::None));
-    let firefox = answers(&Browser::start_firefox());
-    for ((name, chromium), firefox) in SAMPLES.iter().zip(chromium).zip(firefox) {
-        assert_eq!(firefox.rungs, chromium.rungs, "{name}");
-        let [firefox, chromium] = [firefox, chromium].map(|answer| answer.result.taxonomy);
-        assert_eq!(firefox.stop, chromium.stop, "{name}");
-        for (found, expected) in firefox.path.iter().zip(&chromium.path) {
-            assert_eq!(found.id, expected.id, "{name}");
-            let difference = (found.p - expected.p).abs();
-            assert!(difference < 1e-5, "{name}, {}: {difference}", found.id);
-        }
-    }
-}
-
-#[test]
 #[ignore = "needs Chromium: cargo xtask test --all"]
 fn the_live_camera_gives_answers() {
     const SECONDS: u64 = 5;
@@ -103,17 +86,6 @@ fn the_live_camera_gives_answers() {
         answers > 0.0,
         "the camera gave no answer in {SECONDS} seconds"
     );
-}
-
-/// Photos that both browsers read.
-const SAMPLES: [&str; 4] = ["cat", "car", "canoes", "bench"];
-
-/// Returns the page's answers to the samples, on the CPU engine.
-fn answers(browser: &Browser) -> Vec<Answer> {
-    let site = Site::copy();
-    browser.open(&site, "?backend=cpu");
-    let read = |name: &&str| browser.give(&sample(name)).answer();
-    SAMPLES.iter().map(read).collect()
 }
 
 /// Whether an engine is ready.

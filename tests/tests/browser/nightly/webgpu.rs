@@ -1,22 +1,20 @@
 //! The WebGPU engine on the adapter that Chromium computes in software: it answers as the CPU does,
 //! and gives way to the CPU where there is no adapter, where one is lost, and after a crash.
 
-use espalier_tests::browser::{Browser, Gpu, Site, started_on};
-use espalier_tests::photos::{jpeg, keep, landscape};
+use espalier_tests::browser::{Gpu, Site, started_on};
 use serde_json::Value;
 
-use crate::page::answers::{agree, photos};
+use crate::page::answers::{agree, photos, the_cpu_takes_over};
 use crate::page::explore::{choose_and_move_a_part, weigh_a_phrase};
 use crate::visitor::Visit;
 
 #[test]
 #[ignore = "needs Chromium: cargo xtask test --all"]
 fn the_webgpu_engine_says_what_the_command_line_says() {
-    let (folder, site) = (tempfile::tempdir().unwrap(), Site::built());
-    let browser = Browser::start(Gpu::Software);
-    browser.open(&site, "?model=tiny&backend=webgpu");
-    for photo in photos(folder.path()).into_iter().take(2) {
-        let answer = browser.give(&photo).answer();
+    let visit = Visit::to(Site::built(), Gpu::Software);
+    visit.open("?model=tiny&backend=webgpu");
+    for photo in photos(visit.folder.path()).into_iter().take(2) {
+        let answer = visit.browser.give(&photo).answer();
         // A fallback to the other engine would give the same answer.
         assert!(answer.engine.contains("WebGPU"), "{}", answer.engine);
         agree(&photo, &answer, "webgpu");
@@ -38,21 +36,11 @@ fn on_webgpu_a_part_is_read_and_a_phrase_is_weighed() {
 #[test]
 #[ignore = "needs Chromium: cargo xtask test --all"]
 fn without_a_graphics_processor_the_cpu_takes_over_and_the_page_says_so() {
-    let (folder, site) = (tempfile::tempdir().unwrap(), Site::built());
-    let photo = keep(folder.path(), "photo.jpg", &jpeg(&landscape(320, 240), 1));
     for (gpu, reason) in [
         (Gpu::None, "no graphics adapter"),
         (Gpu::Software, "software"),
     ] {
-        let browser = Browser::start(gpu);
-        browser.open(&site, "?model=tiny&backend=auto");
-        let answer = browser.give(&photo).answer();
-        agree(&photo, &answer, "cpu");
-        let said = &answer.engine;
-        assert!(
-            said.contains("CPU") && said.contains("WebGPU is not used"),
-            "{said}"
-        );
+        let said = the_cpu_takes_over(&Visit::to(Site::built(), gpu));
         assert!(said.contains(reason), "{said}");
     }
 }

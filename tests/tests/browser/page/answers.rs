@@ -7,10 +7,12 @@ use std::path::{Path, PathBuf};
 use espalier_core::bundle::Part;
 use espalier_core::caption::CaptionResult;
 use espalier_tests::browser::{
-    Answer, Browser, Gpu, Look, Outcome, Seen, Site, TINY, natively, natively_by, sample,
+    Answer, Browser, Gpu, Seen, Site, TINY, natively, natively_by, sample,
 };
 use espalier_tests::models::shipped;
 use espalier_tests::photos::{fading, grey, jpeg, keep, landscape, noise, save};
+
+use crate::visitor::Visit;
 
 /// Largest difference of radii, similarities and probabilities between two engines.
 const TOLERANCE: f64 = 1e-2;
@@ -111,93 +113,71 @@ pub(crate) fn photos(folder: &Path) -> Vec<PathBuf> {
     ]
 }
 
+/// Asserts that without a WebGPU engine the CPU answers like the command line; returns what the page
+/// says of its engine.
+pub(crate) fn the_cpu_takes_over(visit: &Visit) -> String {
+    let answer = visit.open("?model=tiny&backend=auto").answer();
+    agree(&visit.photo, &answer, "cpu");
+    let said = answer.engine;
+    assert!(
+        said.contains("CPU") && said.contains("WebGPU is not used"),
+        "{said}"
+    );
+    said
+}
+
 #[test]
 #[ignore = "needs Chromium: cargo xtask test"]
 fn the_cpu_engine_says_what_the_command_line_says() {
-    let (folder, site) = (tempfile::tempdir().unwrap(), Site::built());
-    let browser = Browser::start(Gpu::None);
-    browser.open(&site, "?model=tiny&backend=cpu");
-    for photo in photos(folder.path()) {
-        let answer = browser.give(&photo).answer();
+    let visit = Visit::new();
+    visit.open("?model=tiny&backend=cpu");
+    for photo in photos(visit.folder.path()) {
+        let answer = visit.browser.give(&photo).answer();
         is_a_ladder(&answer.result);
         agree(&photo, &answer, "cpu");
     }
+    the_cpu_takes_over(&visit);
 }
 
 #[test]
 #[ignore = "needs Chromium: cargo xtask test"]
 fn the_default_model_says_on_the_page_what_it_says_on_the_command_line() {
-    let (folder, site) = (tempfile::tempdir().unwrap(), Site::built());
-    let browser = Browser::start(Gpu::None);
-    browser.open(&site, "?backend=cpu");
-    let stored = image::imageops::rotate270(&landscape(300, 420));
-    let photos = [
-        sample("cat"),
-        keep(folder.path(), "turned.jpg", &jpeg(&stored, 6)),
-    ];
-    for photo in photos {
-        let answer = browser.give(&photo).answer();
-        agree_with(
-            &natively_by(&shipped(), &photo, &[]),
-            &photo,
-            &answer,
-            "cpu",
-        );
+    let visit = Visit::new();
+    visit.open("?backend=cpu");
+    let stored = jpeg(&image::imageops::rotate270(&landscape(300, 420)), 6);
+    let turned = keep(visit.folder.path(), "turned.jpg", &stored);
+    for photo in [sample("cat"), turned] {
+        let answer = visit.browser.give(&photo).answer();
+        let native = natively_by(&shipped(), &photo, &[]);
+        agree_with(&native, &photo, &answer, "cpu");
     }
 }
 
 #[test]
 #[ignore = "needs Chromium: cargo xtask test"]
-fn without_webgpu_the_cpu_engine_answers_and_the_page_says_so() {
-    let (folder, site) = (tempfile::tempdir().unwrap(), Site::built());
-    let photo = keep(folder.path(), "photo.jpg", &jpeg(&landscape(320, 240), 1));
-    let browser = Browser::start(Gpu::None);
-    browser.open(&site, "?model=tiny&backend=auto");
-    let answer = browser.give(&photo).answer();
-    agree(&photo, &answer, "cpu");
-    let said = &answer.engine;
-    assert!(
-        said.contains("CPU") && said.contains("WebGPU is not used"),
-        "{said}"
-    );
-}
-
-#[test]
-#[ignore = "needs Chromium: cargo xtask test"]
 fn a_file_that_is_no_photo_is_an_error_in_words_and_the_next_photo_works() {
-    let (folder, site) = (tempfile::tempdir().unwrap(), Site::built());
-    let good = jpeg(&landscape(200, 150), 1);
-    let cut = &good[..good.len() / 2];
-    let bad = [
-        keep(
-            folder.path(),
+    let visit = Visit::new();
+    let good = fs::read(&visit.photo).unwrap();
+    let bad: [(&str, &[u8], &str); 4] = [
+        (
             "letter.jpg",
-            b"Dear reader, this is a text and no photo.\n",
+            b"Dear reader, this is no photo.",
+            "Dear reader",
         ),
-        keep(folder.path(), "cut.jpg", cut),
-        keep(folder.path(), "empty.jpg", b""),
-        keep(
-            folder.path(),
-            "phone.heic",
-            b"\0\0\0\x18ftypheic\0\0\0\0mif1heic",
-        ),
+        ("cut.jpg", &good[..good.len() / 2], "truncated"),
+        ("empty.jpg", b"", "0 bytes"),
+        ("phone.heic", b"\0\0\0\x18ftypheic\0\0\0\0mif1heic", "HEIC"),
     ];
-    let told = ["Dear reader", "truncated", "0 bytes", "HEIC"];
-    let good = keep(folder.path(), "good.jpg", &good);
-
-    let browser = Browser::start(Gpu::None);
-    browser.open(&site, "?model=tiny&backend=cpu");
-    for (photo, words) in bad.iter().zip(told) {
-        let card = browser.give(photo).error();
+    visit.open("?model=tiny&backend=cpu");
+    for (name, bytes, words) in bad {
+        let photo = keep(visit.folder.path(), name, bytes);
+        let card = visit.browser.give(&photo).error();
         assert_eq!(card.cause, "photo", "{}", card.words);
         assert!(card.words.contains(words), "{}", card.words);
         // At least two sentences: what happened and what to do.
-        assert!(
-            card.words.matches(['.', '?']).count() >= 2,
-            "{}",
-            card.words
-        );
-        agree(&good, &browser.give(&good).answer(), "cpu");
+        let sentences = card.words.matches(['.', '?']).count();
+        assert!(sentences >= 2, "{}", card.words);
+        agree(&visit.photo, &visit.answer(), "cpu");
     }
 }
 
@@ -279,16 +259,23 @@ fn spoil(path: &Path, missing: bool) {
 #[test]
 #[ignore = "needs Chromium: cargo xtask test"]
 fn no_request_carries_the_photo() {
-    let (folder, site) = (tempfile::tempdir().unwrap(), Site::built());
+    let visit = Visit::new();
+    let (browser, site) = (&visit.browser, &visit.site);
     // Incompressible, so that it cannot be hidden in an address or a header.
-    let photo = save(folder.path(), "noise.png", noise(400, 400));
+    let photo = save(visit.folder.path(), "noise.png", noise(400, 400));
     let size = fs::metadata(&photo).unwrap().len();
     assert!(size > 400_000);
 
-    let browser = Browser::start(Gpu::None);
-    browser.open(&site, "?backend=cpu");
+    visit.open("?backend=cpu");
     let answer = browser.give(&photo).answer();
     assert_eq!(answer.result.image.width, 400);
+    let counted = || {
+        let bytes = "return Number(document.querySelector('[data-testid=wire]').dataset.bytes)";
+        browser.evaluate(bytes).as_u64().unwrap()
+    };
+    assert_eq!(counted(), 0);
+    let said = browser.text("wire");
+    assert!(said.starts_with("0 bytes of the photo were sent"), "{said}");
     // The page could not send it even if it tried: its content security policy forbids it.
     let tried = browser.evaluate(
         "return fetch('http://127.0.0.2:9/', { method: 'POST', body: 'x' })\
@@ -324,68 +311,14 @@ fn no_request_carries_the_photo() {
         sent < size / 4,
         "expected less than {size} / 4 bytes sent in all, found {sent}: {ours:?}, {others:?}"
     );
-}
-
-/// Returns the folder for screenshots that a person looks at: `target/screenshots`.
-fn screenshots() -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("screenshots");
-    fs::create_dir_all(&folder).unwrap();
-    folder
-}
-
-#[test]
-#[ignore = "needs Chromium: cargo xtask test"]
-fn the_page_fits_every_width_in_light_and_dark() {
-    let (folder, site) = (tempfile::tempdir().unwrap(), Site::built());
-    let photo = keep(folder.path(), "photo.jpg", &jpeg(&landscape(640, 480), 1));
-    let text = keep(
-        folder.path(),
-        "letter.jpg",
-        b"Dear reader, this is a text and no photo.\n",
+    // The page counts what is sent.
+    let before = counted();
+    let _ = browser.evaluate(
+        "return fetch('./', { method: 'POST', body: 'x'.repeat(77) }).then(() => 1, () => 0)",
     );
-    let browser = Browser::start(Gpu::None);
-    let show = |state: &str| {
-        for look in [Look::Light, Look::Dark] {
-            for width in [360, 768, 1440] {
-                browser.resize(width, look);
-                shot(&browser, state, width, look);
-            }
-        }
-    };
-    browser.open(&site, "?model=tiny&backend=cpu");
-    show("start");
-    assert!(matches!(browser.give(&photo), Outcome::Answer(_)));
-    show("answer");
-    assert!(matches!(browser.give(&text), Outcome::Error(_)));
-    show("error");
-}
-
-/// Saves a screenshot, and asserts that the page does not scroll sideways, is not empty and has the
-/// brightness of its colour scheme.
-fn shot(browser: &Browser, state: &str, width: u32, look: Look) {
-    let name = format!("{state}-{width}-{}.png", look.as_str());
-    let bytes = browser.screenshot();
-    fs::write(screenshots().join(&name), &bytes).unwrap();
-    let reach = browser.evaluate("return document.documentElement.scrollWidth");
-    assert!(
-        reach
-            .as_u64()
-            .is_some_and(|reach| reach <= u64::from(width)),
-        "{name}: expected a page at most {width} pixels wide, found {reach}"
+    let more = format!(
+        "return document.querySelector('[data-testid=wire]').dataset.bytes === '{}'",
+        before + 77
     );
-
-    let picture = image::load_from_memory(&bytes).unwrap().to_rgb8();
-    assert_eq!(picture.width(), width, "{name}");
-    let colours: BTreeSet<[u8; 3]> = picture.pixels().map(|pixel| pixel.0).collect();
-    assert!(
-        colours.len() > 50,
-        "{name}: found only {} colours",
-        colours.len()
-    );
-    let corner = picture.get_pixel(2, 2).0.map(u32::from).iter().sum::<u32>();
-    assert_eq!(
-        corner > 384,
-        look == Look::Light,
-        "{name}: the corner has a brightness of {corner} of 765"
-    );
+    browser.wait_for("the counter to count", &more);
 }

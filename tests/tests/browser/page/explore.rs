@@ -179,8 +179,9 @@ fn the_tree_is_walked_by_keys_searched_and_narrowed() {
 
 #[test]
 #[ignore = "needs Chromium: cargo xtask test"]
-fn a_phrase_is_weighed_and_an_own_tree_is_planted() {
-    let (browser, site, _) = started("?model=tiny&backend=cpu&sample=coffee");
+fn the_space_is_shown_a_phrase_is_weighed_and_an_own_tree_is_planted() {
+    let (browser, _site, _) = started("?model=tiny&backend=cpu&sample=coffee");
+    the_space_shows_the_photo_and_the_walk_ends_at_the_root(&browser);
     let fetched_text = |browser: &Browser| {
         browser
             .requests()
@@ -200,7 +201,6 @@ fn a_phrase_is_weighed_and_an_own_tree_is_planted() {
     assert!(fetched_text(&browser));
 
     plant_a_tree(&browser);
-    drop(site);
 }
 
 /// Types a phrase, and asserts that the verdict has its three parts.
@@ -268,10 +268,7 @@ fn plant_a_tree(browser: &Browser) {
     );
 }
 
-#[test]
-#[ignore = "needs Chromium: cargo xtask test"]
-fn the_space_shows_the_photo_and_the_walk_ends_at_the_root() {
-    let (browser, _site, _) = started("?model=tiny&backend=cpu&sample=coffee");
+fn the_space_shows_the_photo_and_the_walk_ends_at_the_root(browser: &Browser) {
     browser.wait_for_id("disk");
     browser.wait_for_id("walk");
     let painted = "const c = document.querySelector('[data-testid=disk]');\

@@ -9,8 +9,9 @@ use espalier_core::caption::files;
 use espalier_tests::browser::paper::{STRICT, paper};
 use espalier_tests::browser::{Browser, Gpu, Host, Site};
 use espalier_tests::models::tiny;
-use espalier_tests::photos::{jpeg, keep, landscape};
 use serde_json::json;
+
+use crate::visitor::Visit;
 
 /// What a stranger would like to run.
 const MARKUP: &str = "<img src=x onerror=\"window.hacked=1\"><script>window.hacked=2</script>";
@@ -58,23 +59,19 @@ fn with_markup(to: &Path) {
 #[test]
 #[ignore = "needs Chromium: cargo xtask test"]
 fn names_with_markup_are_shown_as_text() {
-    let folder = tempfile::tempdir().unwrap();
-    let bundle = folder.path().join("bundle");
+    let visit = Visit::to(Site::copy(), Gpu::None);
+    let bundle = visit.folder.path().join("bundle");
     fs::create_dir(&bundle).unwrap();
     with_markup(&bundle);
-    let photo = keep(folder.path(), "photo.jpg", &jpeg(&landscape(200, 150), 1));
-    let site = Site::copy();
-    site.replace_model("tiny", &bundle);
-    let browser = Browser::start(Gpu::None);
-    browser.open(&site, "?model=tiny&backend=cpu");
-    let answer = browser.give(&photo).answer();
+    visit.site.replace_model("tiny", &bundle);
+    let answer = visit.open("?model=tiny&backend=cpu").answer();
     assert!(
         answer.rungs.iter().all(|rung| rung.contains("<script>")),
         "{:?}",
         answer.rungs
     );
     assert_eq!(
-        browser.evaluate(
+        visit.browser.evaluate(
             "return [window.hacked ?? null, document.querySelectorAll('img[src=\"x\"]').length,\
              [...document.scripts].filter((s) => s.textContent.includes('hacked')).length]"
         ),

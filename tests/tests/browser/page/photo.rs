@@ -46,12 +46,7 @@ fn a_heat_map_follows_the_caption_by_keyboard_and_is_told_in_words() {
     assert_eq!(count(&browser, "[data-testid=part-box]"), 0);
     browser.press("[data-testid=heat-button]");
     assert_eq!(count(&browser, "[data-testid=heat-panel]"), 0);
-}
-
-#[test]
-#[ignore = "needs Chromium: cargo xtask test"]
-fn a_phrase_of_the_visitor_is_found_in_the_photo() {
-    let (browser, _site, _) = started("?backend=cpu&sample=cat");
+    // A phrase of the visitor is found in the photo too.
     browser.type_text("[data-testid=why-input]", "whiskers");
     browser.press("[data-testid=why-ask]");
     browser.wait_for_id("why-where");

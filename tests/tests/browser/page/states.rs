@@ -1,6 +1,7 @@
 //! Several photos, links, two models and the count of sent bytes, and the accessibility of every
 //! state of the page.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
@@ -8,22 +9,24 @@ use espalier_core::caption::CaptionResult;
 use espalier_tests::browser::{Browser, Gpu, Look, Site, natively, natively_by, sample, started};
 use espalier_tests::models::shipped;
 use espalier_tests::photos::{jpeg, keep, landscape, save};
+use image::RgbImage;
+
+use crate::visitor::Visit;
+
+/// A file that is no photo.
+const LETTER: &[u8] = b"Dear reader, this is no photo.\n";
 
 #[test]
 #[ignore = "needs Chromium: cargo xtask test"]
 fn several_photos_become_a_table_and_counts_in_the_tree() {
-    let folder = tempfile::tempdir().unwrap();
-    let photos = vec![
-        keep(folder.path(), "one.jpg", &jpeg(&landscape(200, 150), 1)),
-        save(folder.path(), "two.png", landscape(90, 120)),
-        keep(
-            folder.path(),
-            "letter.jpg",
-            b"Dear reader, this is no photo.\n",
-        ),
+    let visit = Visit::new();
+    let (browser, folder) = (&visit.browser, visit.folder.path());
+    let photos = [
+        visit.photo.clone(),
+        save(folder, "two.png", landscape(90, 120)),
+        keep(folder, "letter.jpg", LETTER),
     ];
-    let (browser, site) = (Browser::start(Gpu::None), Site::built());
-    browser.open(&site, "?model=tiny&backend=cpu");
+    visit.open("?model=tiny&backend=cpu");
     browser.give_all(&photos);
     browser.wait_for_id("folder");
     browser.wait_for(
@@ -36,7 +39,7 @@ fn several_photos_become_a_table_and_counts_in_the_tree() {
     let lines: Vec<String> = serde_json::from_value(lines).unwrap();
     assert_eq!(lines.len(), 3);
     // Sorted by name: the letter comes first.
-    let native = natively(&photos[0], &[]);
+    let native = natively(&visit.photo, &[]);
     let stop = native
         .taxonomy
         .path
@@ -87,28 +90,6 @@ fn a_link_carries_node_and_dial_and_never_the_photo() {
 
 #[test]
 #[ignore = "needs Chromium: cargo xtask test"]
-fn nothing_is_sent_and_the_counter_that_says_so_counts() {
-    let (browser, _site, _) = started("?model=tiny&backend=cpu&sample=cat");
-    let bytes = |browser: &Browser| {
-        browser.evaluate("return document.querySelector('[data-testid=wire]').dataset.bytes")
-    };
-    assert_eq!(bytes(&browser), "0");
-    assert!(
-        browser
-            .text("wire")
-            .starts_with("0 bytes of the photo were sent")
-    );
-    let _ = browser.evaluate(
-        "return fetch('./', { method: 'POST', body: 'x'.repeat(77) }).then(() => 1, () => 0)",
-    );
-    browser.wait_for(
-        "the counter to count",
-        "return document.querySelector('[data-testid=wire]').dataset.bytes === '77'",
-    );
-}
-
-#[test]
-#[ignore = "needs Chromium: cargo xtask test"]
 fn the_main_thread_is_never_held_for_long_while_a_photo_is_read() {
     let (browser, _site, _) = started("?backend=cpu&sample=cat");
     browser.watch_turns();
@@ -128,33 +109,48 @@ fn the_main_thread_is_never_held_for_long_while_a_photo_is_read() {
     eprintln!("longest task of the page: {longest:.0} ms (0: none above 50)");
 }
 
-/// Saves a screenshot for a person to look at in `target/screenshots`.
-fn keep_picture(browser: &Browser, name: &str) {
+/// Saves a screenshot of a page of this width for a person to look at in `target/screenshots`, and
+/// asserts that the page does not scroll sideways. Returns the picture and a name for messages.
+pub(crate) fn shot(browser: &Browser, state: &str, width: u32, look: Look) -> (RgbImage, String) {
+    browser.resize(width, look);
+    let name = format!("{state}-{width}-{}.png", look.as_str());
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("screenshots");
     fs::create_dir_all(&folder).unwrap();
-    fs::write(folder.join(format!("{name}.png")), browser.screenshot()).unwrap();
+    let bytes = browser.screenshot();
+    fs::write(folder.join(&name), &bytes).unwrap();
+    let reach = browser.evaluate("return document.documentElement.scrollWidth");
+    assert!(
+        reach.as_u64().unwrap() <= u64::from(width),
+        "{name}: expected a page at most {width} pixels wide, found {reach}"
+    );
+    let picture = image::load_from_memory(&bytes).unwrap().to_rgb8();
+    (picture, name)
+}
+
+/// Asserts that a picture of the page is as wide as its window, is not empty and has the brightness of
+/// its colour scheme.
+fn is_a_page((picture, name): &(RgbImage, String), width: u32, look: Look) {
+    assert_eq!(picture.width(), width, "{name}");
+    let colours: BTreeSet<[u8; 3]> = picture.pixels().map(|pixel| pixel.0).collect();
+    assert!(colours.len() > 50, "{name}: {} colours", colours.len());
+    let corner = picture.get_pixel(2, 2).0.map(u32::from).iter().sum::<u32>();
+    assert_eq!(
+        corner > 384,
+        look == Look::Light,
+        "{name}: the corner has a brightness of {corner} of 765"
+    );
 }
 
 #[test]
 #[ignore = "needs Chromium: cargo xtask test"]
 fn no_state_has_a_serious_barrier_and_none_sticks_out() {
     let folder = tempfile::tempdir().unwrap();
-    let letter = keep(
-        folder.path(),
-        "letter.jpg",
-        b"Dear reader, this is no photo.\n",
-    );
+    let letter = keep(folder.path(), "letter.jpg", LETTER);
     let (browser, site) = (Browser::start(Gpu::None), Site::built());
     let look = |state: &str| {
         for look in [Look::Light, Look::Dark] {
             for width in [360, 768, 1440] {
-                browser.resize(width, look);
-                keep_picture(&browser, &format!("{state}-{width}-{}", look.as_str()));
-                let reach = browser.evaluate("return document.documentElement.scrollWidth");
-                assert!(
-                    reach.as_u64().unwrap() <= u64::from(width),
-                    "{state}: expected a page at most {width} pixels wide, found {reach}"
-                );
+                is_a_page(&shot(&browser, state, width, look), width, look);
             }
             let serious: Vec<_> = browser
                 .barriers()
@@ -168,12 +164,7 @@ fn no_state_has_a_serious_barrier_and_none_sticks_out() {
             );
         }
         // The page does not scroll sideways on the narrowest screen either.
-        browser.resize(320, Look::Light);
-        let reach = browser.evaluate("return document.documentElement.scrollWidth");
-        assert!(
-            reach.as_u64().unwrap() <= 320,
-            "{state}, 320: found {reach}"
-        );
+        shot(&browser, state, 320, Look::Light);
     };
     browser.open(&site, "?model=tiny&backend=cpu");
     look("bench-start");
@@ -215,11 +206,17 @@ fn no_state_has_a_serious_barrier_and_none_sticks_out() {
 
 #[test]
 #[ignore = "needs Chromium: cargo xtask test"]
-fn two_models_stand_side_by_side_on_one_photo() {
-    let (browser, site) = (Browser::start(Gpu::None), Site::built());
-    let first = browser
-        .open_sample(&site, "?backend=cpu&model=default,tiny&sample=coffee")
-        .answer();
+fn two_models_stand_side_by_side_by_a_link_of_the_page() {
+    let (browser, site, _) = started("?model=tiny&backend=cpu&sample=coffee");
+    browser.wait_for_id("both-models");
+    let link = browser.evaluate("return document.querySelector('[data-testid=both-models]').href");
+    let link = link.as_str().unwrap();
+    assert!(
+        link.contains("model=default,tiny") && link.contains("sample=coffee"),
+        "{link}"
+    );
+    let query = link.strip_prefix(&site.url()).unwrap();
+    let first = browser.open_sample(&site, query).answer();
     let photo = sample("coffee");
     let by_default = natively_by(&shipped(), &photo, &[]);
     assert_eq!(first.rungs, texts(&by_default));
@@ -233,31 +230,13 @@ fn two_models_stand_side_by_side_on_one_photo() {
              return JSON.stringify(rungs.map((r) => r.textContent)) === JSON.stringify({by_tiny})"
         ),
     );
-}
-
-fn texts(result: &CaptionResult) -> Vec<String> {
-    result.ladder.iter().map(|rung| rung.text.clone()).collect()
-}
-
-#[test]
-#[ignore = "needs Chromium: cargo xtask test"]
-fn a_visitor_reaches_both_models_by_a_link_of_the_page() {
-    let (browser, _site, _) = started("?model=tiny&backend=cpu&sample=coffee");
-    browser.wait_for_id("both-models");
-    let link = browser.evaluate("return document.querySelector('[data-testid=both-models]').href");
-    let link = link.as_str().unwrap();
-    assert!(
-        link.contains("model=default,tiny") && link.contains("sample=coffee"),
-        "{link}"
-    );
-    let _ = browser.evaluate("document.querySelector('[data-testid=both-models]').click()");
-    browser.wait_for(
-        "both models side by side",
-        "return document.querySelectorAll('[data-testid=compare-column][data-model=tiny] [data-testid=part-rung-text]').length >= 3",
-    );
     let shown = browser.evaluate("return document.querySelector('[data-testid=both-models]')");
     assert!(
         shown.is_null(),
         "the link to both models is shown beside both models"
     );
+}
+
+fn texts(result: &CaptionResult) -> Vec<String> {
+    result.ladder.iter().map(|rung| rung.text.clone()).collect()
 }

@@ -6,9 +6,9 @@ use std::fs;
 use espalier_core::caption::{CaptionResult, Engine, Receipt, Request, TaughtConcept, TaughtFile};
 use espalier_tests::browser::paper::{STRICT, agree, heard, paper, settled};
 use espalier_tests::browser::{Browser, Gpu, Host, Site, natively};
-use espalier_tests::models::{self, tiny, tiny_path};
+use espalier_tests::calls::call;
+use espalier_tests::models::{self, tiny};
 use espalier_tests::photos::{jpeg, keep, landscape};
-use espalier_tests::trainer;
 use serde_json::{Value, json};
 
 #[test]
@@ -124,20 +124,11 @@ fn methods_events_and_attributes_do_what_the_docs_say() {
     let receipt = host.path("receipt.json");
     let text = browser.evaluate("return JSON.stringify(a.receipt)");
     fs::write(&receipt, text.as_str().unwrap()).unwrap();
-    let photo = host.path("paper/photo.jpg");
-    let verified = trainer(&[
-        "verify",
-        &receipt.to_string_lossy(),
-        "--model",
-        &tiny_path(),
-        "--photo",
-        &photo.to_string_lossy(),
-    ]);
-    assert!(
-        verified.status.success(),
-        "{}",
-        String::from_utf8_lossy(&verified.stdout)
-    );
+    call("verify")
+        .arg(&receipt)
+        .set("--model", tiny())
+        .set("--photo", host.path("paper/photo.jpg"))
+        .done();
 
     // `select` describes a node off the path, marks nothing and leaves the address as it is.
     let place = browser.evaluate("return a.select('n02121620')");

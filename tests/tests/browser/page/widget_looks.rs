@@ -1,12 +1,11 @@
 //! The widget as a reader sees it: scrolling over it, its colours, when it loads, and the example
 //! of a project page at every width.
 
-use std::fs;
-use std::path::Path;
-
 use espalier_tests::browser::paper::{STRICT, heard, paper, result_of};
 use espalier_tests::browser::{Browser, Gpu, Look, Site};
 use serde_json::{Value, json};
+
+use crate::page::states::shot;
 
 #[test]
 #[ignore = "needs Chromium: cargo xtask test"]
@@ -164,16 +163,7 @@ fn the_demo_page_shows_three_answers_and_breaks_no_policy() {
     );
     for look in [Look::Light, Look::Dark] {
         for width in [360, 768, 1440] {
-            browser.resize(width, look);
-            let reach = browser.evaluate("return document.documentElement.scrollWidth");
-            assert!(
-                reach.as_u64().unwrap() <= u64::from(width),
-                "expected a page at most {width} pixels wide, found {reach}"
-            );
-            let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("screenshots");
-            fs::create_dir_all(&folder).unwrap();
-            let name = format!("demo-{width}-{}.png", look.as_str());
-            fs::write(folder.join(name), browser.screenshot()).unwrap();
+            shot(&browser, "demo", width, look);
         }
     }
 }

@@ -9,13 +9,17 @@ use espalier_trainer::data::records::source::Dataset;
 use espalier_trainer::data::{Batch, BatchSpec, Position};
 
 use crate::data::shards::{Row, raw_tar, row, rows, write_parquet};
-use crate::data::support::{open, spec, stream, take, tokenizer};
+use crate::data::support::{dataset, first, open, spec, stream, take, tokenizer};
 
 /// Writes six row groups and a tar, 70 records in all, and opens them.
 fn mixed(dir: &Path) -> Arc<dyn Dataset> {
     write_parquet(&dir.join("a.parquet"), &rows(0..40), 7);
     fs::write(dir.join("b.tar"), raw_tar(&rows(40..70))).unwrap();
     Arc::new(open(&[dir]).unwrap())
+}
+
+fn at(epoch: u64, index: u64) -> Position {
+    Position { epoch, index }
 }
 
 fn same(a: &Batch, b: &Batch) {
@@ -31,45 +35,25 @@ fn same(a: &Batch, b: &Batch) {
 fn an_epoch_holds_every_record_once_and_the_next_has_another_order() {
     let dir = tempfile::tempdir().unwrap();
     let data = mixed(dir.path());
-    let batches = take(stream(Arc::clone(&data), spec(10), Position::default()), 14);
+    let batches = first(&data, spec(10), 14);
     let keys = |batches: &[Batch]| -> Vec<String> {
-        batches
-            .iter()
-            .flat_map(|batch| batch.keys.clone())
-            .collect()
+        let keys = batches.iter().flat_map(|batch| batch.keys.clone());
+        keys.collect()
     };
     let (first, second) = (keys(&batches[..7]), keys(&batches[7..]));
     let distinct = |keys: &[String]| keys.iter().cloned().collect::<BTreeSet<_>>().len();
     assert_eq!((distinct(&first), distinct(&second)), (70, 70));
     assert_ne!(first, second);
-    assert_eq!(batches[6].position_after, Position { epoch: 1, index: 0 });
-    assert_eq!(
-        batches[7].position_after,
-        Position {
-            epoch: 1,
-            index: 10
-        }
-    );
+    assert_eq!(batches[6].position_after, at(1, 0));
+    assert_eq!(batches[7].position_after, at(1, 10));
 }
 
 #[test]
 fn the_last_partial_batch_is_dropped() {
     let dir = tempfile::tempdir().unwrap();
-    let batches = take(stream(mixed(dir.path()), spec(16), Position::default()), 5);
-    assert_eq!(
-        batches[3].position_after,
-        Position {
-            epoch: 0,
-            index: 64
-        }
-    );
-    assert_eq!(
-        batches[4].position_after,
-        Position {
-            epoch: 1,
-            index: 16
-        }
-    );
+    let batches = first(&mixed(dir.path()), spec(16), 5);
+    assert_eq!(batches[3].position_after, at(0, 64));
+    assert_eq!(batches[4].position_after, at(1, 16));
     assert_eq!(batches[4].keys.iter().collect::<BTreeSet<_>>().len(), 16);
     // The six records of the dropped batch count as read.
     assert_eq!(batches[4].skipped.seen, 22);
@@ -79,7 +63,7 @@ fn the_last_partial_batch_is_dropped() {
 fn a_run_resumed_in_the_middle_continues_with_the_same_batches() {
     let dir = tempfile::tempdir().unwrap();
     let data = mixed(dir.path());
-    let unbroken = take(stream(Arc::clone(&data), spec(8), Position::default()), 20);
+    let unbroken = first(&data, spec(8), 20);
     for stop in [0, 3, 7, 8, 15] {
         let from = unbroken[stop].position_after.clone();
         let resumed = take(stream(Arc::clone(&data), spec(8), from), 4);
@@ -93,16 +77,7 @@ fn a_run_resumed_in_the_middle_continues_with_the_same_batches() {
 fn the_number_of_workers_changes_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let data = mixed(dir.path());
-    let with = |workers: usize| {
-        take(
-            stream(
-                Arc::clone(&data),
-                BatchSpec { workers, ..spec(9) },
-                Position::default(),
-            ),
-            12,
-        )
-    };
+    let with = |workers: usize| first(&data, BatchSpec { workers, ..spec(9) }, 12);
     for (a, b) in with(1).iter().zip(&with(2)) {
         same(a, b);
     }
@@ -116,7 +91,7 @@ fn a_box_and_its_phrase_belong_together() {
         white_pad: false,
         ..spec(16)
     };
-    let batches = take(stream(mixed(dir.path()), spec, Position::default()), 8);
+    let batches = first(&mixed(dir.path()), spec, 8);
     let tokenizer = tokenizer();
     let blue = tokenizer.encode("blue half", 32);
     let mut seen = BTreeSet::new();
@@ -142,7 +117,6 @@ fn a_box_and_its_phrase_belong_together() {
 #[test]
 fn image_and_crop_are_augmented_apart_and_anew_in_each_epoch() {
     let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("a.parquet");
     // One box that covers the whole image: crop and image differ only by the augmentation.
     let rows: Vec<Row> = (0..4)
         .map(|i| Row {
@@ -152,9 +126,8 @@ fn image_and_crop_are_augmented_apart_and_anew_in_each_epoch() {
             ..row(i)
         })
         .collect();
-    write_parquet(&path, &rows, 4);
-    let data: Arc<dyn Dataset> = Arc::new(open(&[&path]).unwrap());
-    let batches = take(stream(Arc::clone(&data), spec(4), Position::default()), 2);
+    let data = dataset(dir.path(), &rows, 4);
+    let batches = first(&data, spec(4), 2);
     assert_ne!(Some(&batches[0].images), batches[0].content.box_images());
     let of_key = |batch: &Batch, key: &str| {
         let i = batch.keys.iter().position(|k| k == key).unwrap();
@@ -165,6 +138,6 @@ fn image_and_crop_are_augmented_apart_and_anew_in_each_epoch() {
         augment: None,
         ..spec(4)
     };
-    let batches = take(stream(data, plain, Position::default()), 1);
+    let batches = first(&data, plain, 1);
     assert_eq!(Some(&batches[0].images), batches[0].content.box_images());
 }

@@ -8,21 +8,19 @@ use std::sync::Arc;
 use espalier_core::input::{Preprocess, ResizeMode};
 use espalier_trainer::data::records::source::Dataset;
 use espalier_trainer::data::tools::prepare::prepare;
-use espalier_trainer::data::{EvalSet, Position, Synthetic};
+use espalier_trainer::data::{EvalSet, Synthetic};
 
 use crate::data::shards::{image, rows, write_parquet};
-use crate::data::support::{audited, open, spec, stream, take};
+use crate::data::support::{audited, dataset, first, open, spec};
 
 #[test]
 fn evaluation_goes_through_all_samples_in_file_order() {
     let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("a.parquet");
     let mut rows = rows(0..9);
     rows[4].image.clear();
     // The blue half is now the larger box.
     rows[1].noun_chunks[1][2] = 0.2;
-    write_parquet(&path, &rows, 4);
-    let data: Arc<dyn Dataset> = Arc::new(open(&[&path]).unwrap());
+    let data = dataset(dir.path(), &rows, 4);
     let preprocess = Preprocess::new(16, ResizeMode::CentreCrop);
     let mut set = EvalSet::new(data, preprocess, 3, 2).unwrap();
     let batches: Vec<_> = set.by_ref().collect();
@@ -92,10 +90,11 @@ fn preparing_can_be_interrupted_and_continued() {
             lacks(&[&path])
         );
     }
-    assert_eq!(open(&[&out.join("00000.tar")]).unwrap().shards(), 1);
+    let units = |path: &Path| open(&[path]).unwrap().units().len();
+    assert_eq!(units(&out.join("00000.tar")), 1);
     prepare(&data, &out, &|_| ()).unwrap();
     assert_eq!(fs::read(out.join("prepared.json")).unwrap(), listed);
-    assert_eq!(open(&[&out]).unwrap().shards(), 2);
+    assert_eq!(units(&out), 2);
 
     write_parquet(&input.join("c.parquet"), &rows(9..10), 2);
     let error = prepare(&open(&[&input]).unwrap(), &out, &|_| ()).unwrap_err();
@@ -111,7 +110,7 @@ fn preparing_can_be_interrupted_and_continued() {
 #[test]
 fn synthetic_data_comes_in_batches_like_any_other() {
     let data: Arc<dyn Dataset> = Arc::new(Synthetic::new(100, 32, 5));
-    let batches = take(stream(Arc::clone(&data), spec(25), Position::default()), 4);
+    let batches = first(&data, spec(25), 4);
     let keys: BTreeSet<String> = batches
         .iter()
         .flat_map(|batch| batch.keys.clone())

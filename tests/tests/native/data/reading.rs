@@ -3,13 +3,12 @@
 use std::fs;
 use std::sync::Arc;
 
-use espalier_trainer::data::Position;
 use espalier_trainer::data::records::boxes::Region;
 use espalier_trainer::data::records::source::{Dataset, Record};
 use espalier_trainer::data::tools::prepare::prepare;
 
 use crate::data::shards::{image, parquet_columns, raw_tar, rows, write_columns, write_parquet};
-use crate::data::support::{open, read_all, spec, stream};
+use crate::data::support::{first, open, read_all, spec};
 
 /// Returns the key, the caption and the phrases of a record.
 fn content(record: &Record) -> (String, String, Vec<String>) {
@@ -72,14 +71,11 @@ fn a_batch_is_the_same_from_parquet_and_from_tar() {
     let rows = rows(0..12);
     write_parquet(&at("a.parquet"), &rows, 12);
     fs::write(at("a.tar"), raw_tar(&rows)).unwrap();
-    let first = |name: &str| {
+    let batch = |name: &str| {
         let data: Arc<dyn Dataset> = Arc::new(open(&[&at(name)]).unwrap());
-        stream(data, spec(8), Position::default())
-            .next()
-            .unwrap()
-            .unwrap()
+        first(&data, spec(8), 1).remove(0)
     };
-    let (a, b) = (first("a.parquet"), first("a.tar"));
+    let (a, b) = (batch("a.parquet"), batch("a.tar"));
     assert_eq!(
         (a.keys, a.images, a.captions, a.content),
         (b.keys, b.images, b.captions, b.content)

@@ -9,30 +9,28 @@ use espalier_trainer::data::{
     BatchContent, BatchSpec, BatchStream, DataError, Position, Synthetic,
 };
 
-use crate::data::shards::{rows, write_parquet};
-use crate::data::support::{open, spec, stream, take, tokenizer};
+use crate::data::shards::rows;
+use crate::data::support::{dataset, first, spec, stream, tokenizer};
 
 #[test]
 fn a_method_without_boxes_gets_none_and_uses_every_record() {
     let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("a.parquet");
     let mut rows = rows(0..8);
     for row in &mut rows[..4] {
         row.noun_chunks.clear();
         row.ref_exps.clear();
         row.synsets.clear();
     }
-    write_parquet(&path, &rows, 8);
-    let data: Arc<dyn Dataset> = Arc::new(open(&[&path]).unwrap());
+    let data = dataset(dir.path(), &rows, 8);
     let plain = BatchSpec {
         needs: Needs::Captions,
         ..spec(8)
     };
-    let batch = &take(stream(Arc::clone(&data), plain, Position::default()), 1)[0];
+    let batch = &first(&data, plain, 1)[0];
     assert_eq!(batch.content, BatchContent::Pairs);
     assert_eq!((batch.keys.len(), batch.skipped.no_usable_box), (8, 0));
 
-    let batch = &take(stream(data, spec(4), Position::default()), 1)[0];
+    let batch = &first(&data, spec(4), 1)[0];
     assert!(
         batch.keys.iter().all(|key| key.as_str() >= "000004"),
         "{:?}",
@@ -44,22 +42,13 @@ fn a_method_without_boxes_gets_none_and_uses_every_record() {
 #[test]
 fn boxes_below_the_limit_are_not_used() {
     let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("a.parquet");
-    write_parquet(&path, &rows(0..8), 8);
-    let data: Arc<dyn Dataset> = Arc::new(open(&[&path]).unwrap());
+    let data = dataset(dir.path(), &rows(0..8), 8);
     // Both boxes have 48 x 80 = 3840 pixels, 61.97 squared.
     let limit = |min_box_px: f64| BatchSpec {
         min_box_px,
         ..spec(4)
     };
-    assert_eq!(
-        take(
-            stream(Arc::clone(&data), limit(61.9), Position::default()),
-            1
-        )
-        .len(),
-        1
-    );
+    assert_eq!(first(&data, limit(61.9), 1).len(), 1);
     let error = stream(data, limit(62.0), Position::default())
         .next()
         .unwrap()
@@ -76,13 +65,11 @@ fn boxes_below_the_limit_are_not_used() {
 #[test]
 fn too_many_broken_records_stop_the_run_with_their_causes() {
     let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("a.parquet");
     let mut rows = rows(0..300);
     for i in [20, 90, 160, 230] {
         rows[i].image = b"broken".to_vec();
     }
-    write_parquet(&path, &rows, 100);
-    let data: Arc<dyn Dataset> = Arc::new(open(&[&path]).unwrap());
+    let data = dataset(dir.path(), &rows, 100);
     let run = |max_broken: f64| {
         let spec = BatchSpec {
             max_broken,
@@ -114,11 +101,9 @@ fn too_many_broken_records_stop_the_run_with_their_causes() {
 #[test]
 fn few_broken_records_are_judged_at_the_end_of_the_epoch() {
     let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("a.parquet");
     let mut rows = rows(0..40);
     rows[7].image.clear();
-    write_parquet(&path, &rows, 10);
-    let data: Arc<dyn Dataset> = Arc::new(open(&[&path]).unwrap());
+    let data = dataset(dir.path(), &rows, 10);
     let spec = BatchSpec {
         max_broken: 0.0,
         ..spec(10)

@@ -7,10 +7,21 @@ use espalier_core::input::Tokenizer;
 use espalier_trainer::data::records::order::ShuffleBudget;
 use espalier_trainer::data::records::source::{Dataset, Record};
 use espalier_trainer::data::tools::audit::{AuditReport, audit};
-use espalier_trainer::data::{Batch, BatchSpec, BatchStream, Cause, DataError, Grit, Positions};
+use espalier_trainer::data::{
+    Batch, BatchSpec, BatchStream, Cause, DataError, Grit, Position, Positions,
+};
+
+use crate::data::shards::{Row, write_parquet};
 
 pub fn open(paths: &[&Path]) -> Result<Grit, DataError> {
     Grit::open(&paths.iter().map(PathBuf::from).collect::<Vec<_>>())
+}
+
+/// Writes rows into a folder as one shard of parquet, and opens it.
+pub fn dataset(dir: &Path, rows: &[Row], rows_per_group: usize) -> Arc<dyn Dataset> {
+    let path = dir.join("a.parquet");
+    write_parquet(&path, rows, rows_per_group);
+    Arc::new(open(&[&path]).unwrap())
 }
 
 pub fn error_of(path: &Path) -> DataError {
@@ -51,6 +62,11 @@ pub fn stream(data: Arc<dyn Dataset>, spec: BatchSpec, from: impl Into<Positions
 
 pub fn audited(data: &dyn Dataset) -> AuditReport {
     audit(data, &|_| ()).unwrap()
+}
+
+/// Returns the first batches of an epoch.
+pub fn first(data: &Arc<dyn Dataset>, spec: BatchSpec, n: usize) -> Vec<Batch> {
+    take(stream(Arc::clone(data), spec, Position::default()), n)
 }
 
 pub fn take(stream: BatchStream, n: usize) -> Vec<Batch> {

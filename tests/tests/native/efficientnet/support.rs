@@ -1,7 +1,5 @@
 //! The small encoder of the golden files.
 
-use std::path::{Path, PathBuf};
-
 use burn::tensor::{Device, Tensor, TensorData};
 use espalier_core::model::{Classifier, DualConfig, ImageEncoder, Preset};
 use espalier_core::nn::{InvertedConfig, InvertedStage, Norms};
@@ -11,12 +9,9 @@ use espalier_trainer::import::store::Store;
 use espalier_trainer::layout::{Layout, classifier};
 use serde_json::Value;
 
-pub const CLASSES: usize = 10;
+use crate::import::support::golden;
 
-pub fn golden(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/checkpoints");
-    folder.join(name)
-}
+pub const CLASSES: usize = 10;
 
 /// Reads the outputs of PyTorch for the small encoder.
 pub fn expected() -> Value {

@@ -2,30 +2,27 @@
 //! statistics of the whole batch, and a locked encoder does not change.
 
 use std::collections::BTreeMap;
-use std::num::NonZeroUsize;
 use std::rc::Rc;
 
 use burn::module::{Module, Param};
 use burn::tensor::{Device, Tensor};
-use espalier_core::input::{TokenBatch, Tokenizer};
+use espalier_core::input::Tokenizer;
 use espalier_core::model::DualEncoder;
 use espalier_core::nn::{BatchNorm, Norms, SameConv};
 use espalier_core::weights::{collect, load};
 use espalier_tests::ranks::on_ranks;
-use espalier_trainer::config::TrainConfig;
-use espalier_trainer::config::Trainable;
-use espalier_trainer::config::{MethodName, Precision};
+use espalier_trainer::config::{MethodName, Trainable};
 use espalier_trainer::data::{BatchSpec, BatchStream, Position, Synthetic};
 use espalier_trainer::fit::micro_batch::MicroBatching;
-use espalier_trainer::fit::optimise::{optimizer, with_stable_ids};
+use espalier_trainer::fit::optimise::with_stable_ids;
 use espalier_trainer::fit::step::Learner;
-use espalier_trainer::fit::text_features::FrozenTexts;
 use espalier_trainer::model_file::MERGES;
 use espalier_trainer::ranks::{Collective, Single};
 
 use crate::efficientnet::support::{
     close, config, encoder, expected, floats, numbers, tensor, tensors,
 };
+use crate::micro_batches::{WHOLE, learner};
 
 #[test]
 fn one_block_has_the_gradients_and_running_statistics_of_pytorch() {
@@ -118,7 +115,6 @@ fn step_on(
     norms: Norms,
 ) -> DualEncoder {
     let config = config(norms);
-    let defaults = TrainConfig::resolve(None, Default::default(), &[]).unwrap();
     let tokenizer = Tokenizer::from_merges(MERGES, config.text.vocab_size).unwrap();
     let size = config.vision.image_size;
     let spec = BatchSpec {
@@ -129,29 +125,10 @@ fn step_on(
     let start = Position::default();
     let mut stream = BatchStream::start(data, tokenizer.into(), spec, start).unwrap();
     let learner = Learner {
-        model: model.clone(),
-        optimizer: optimizer(&defaults.optim).unwrap(),
-        method: MethodName::Meru.build(&defaults.loss),
-        loss_config: defaults.loss.clone(),
-        frozen: None,
-        texts: FrozenTexts::default(),
-        root: TokenBatch::default(),
-        device: Device::flex().autodiff(),
-        grad_clip_norm: 0.0,
-        patch_keep: 1.0,
-        patches: 1,
-        half_steps: 0,
         trainable,
-        micro_batching: MicroBatching {
-            threads,
-            passes: 1,
-            precision: Precision::Fp32,
-            checkpointing: false,
-        },
-        contrast_rows: NonZeroUsize::MAX,
-        entail_ramp: 0,
-        seed: 0,
+        micro_batching: MicroBatching { threads, ..WHOLE },
         ranks,
+        ..learner(model, MethodName::Meru)
     };
     let (learner, report) = learner
         .step(&stream.next().unwrap().unwrap(), 0, 1e-3)

@@ -1,20 +1,21 @@
 //! A bundle is evaluated in the space in which its checkpoint was trained.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use burn::tensor::Device;
 use espalier_core::bundle::sha256_hex;
 use espalier_core::model::{LiftKind, Preset};
 use espalier_core::weights::{Tensors, collect};
 use espalier_tests::alone::alone;
-use espalier_tests::{taxonomy, trainer};
+use espalier_tests::calls::call;
+use espalier_tests::taxonomy;
 use espalier_trainer::model_file::ModelCard;
 use serde_json::{Value, json};
 
-use crate::evaluation::support::{Bench, record, refused};
+use crate::evaluation::support::{Bench, eval, metric, refused};
 
 /// Writes a checkpoint of random weights whose root is this text.
-fn checkpoint(bench: &Bench, name: &str, root_text: &str, lift: LiftKind) -> String {
+fn checkpoint(bench: &Bench, name: &str, root_text: &str, lift: LiftKind) -> PathBuf {
     let device = Device::flex();
     device.seed(7);
     let config = Preset::VitT8_64.config().with_lift(lift);
@@ -26,11 +27,11 @@ fn checkpoint(bench: &Bench, name: &str, root_text: &str, lift: LiftKind) -> Str
     tensors.metadata = card.metadata().unwrap();
     let file = format!("{name}/model.safetensors");
     bench.write(&file, tensors.write(|_, _| None).unwrap());
-    bench.text(&file)
+    bench.path(&file)
 }
 
 /// Exports a bundle of the checkpoint, with a taxonomy of two labels and a probe of both.
-fn bundle(bench: &Bench, checkpoint: &str, dtype: &str) -> PathBuf {
+fn bundle(bench: &Bench, checkpoint: &Path, dtype: &str) -> PathBuf {
     let two = taxonomy("r\tthing\t\t0\na\tred house\tr\t1\nb\ttree\tr\t1\n");
     bench.write("two.tsv", two);
     for (look, label) in (0..).zip(["a", "b"]) {
@@ -38,28 +39,18 @@ fn bundle(bench: &Bench, checkpoint: &str, dtype: &str) -> PathBuf {
         bench.image(&format!("probe/{label}/2.jpg"), look + 3);
     }
     let out = bench.path(&format!("bundle-{dtype}"));
-    let done = trainer(&[
-        "export",
-        "--checkpoint",
-        checkpoint,
-        "--out",
-        &out.to_string_lossy(),
-        "--dtype",
-        dtype,
-        "--taxonomy",
-        &bench.text("two.tsv"),
-        "--probe",
-        &bench.text("probe"),
-        "--max-drop",
-        "100",
-    ]);
-    let said = String::from_utf8_lossy(&done.stderr);
-    assert_eq!(done.status.code(), Some(0), "{said}");
+    call("export --max-drop 100")
+        .set("--checkpoint", checkpoint)
+        .set("--out", &out)
+        .set("--dtype", dtype)
+        .set("--taxonomy", bench.path("two.tsv"))
+        .set("--probe", bench.path("probe"))
+        .done();
     out
 }
 
 /// Writes one image with two boxes in COCO's format.
-fn scenes(bench: &Bench) -> String {
+fn scenes(bench: &Bench) -> PathBuf {
     let index = json!({
         "images": [{"id": 1, "file_name": "1.jpg", "width": 80, "height": 70}],
         "annotations": [
@@ -70,25 +61,15 @@ fn scenes(bench: &Bench) -> String {
     });
     bench.write("scenes/instances_val2017.json", index.to_string());
     bench.image("scenes/1.jpg", 0);
-    bench.text("scenes")
+    bench.path("scenes")
 }
 
-fn radii(model: &str, data: &str) -> Vec<f64> {
-    let args = ["eval", "--checkpoint", model, "--json", "--no-cache"];
-    let found: Value = record(&trainer(
-        &[&args[..], &["--task", "norms", "--data", data]].concat(),
-    ));
-    let value = |name: &str| found["metrics"][name].as_f64().unwrap();
-    [
-        "image_radius_mean",
-        "text_radius_mean",
-        "phrase_radius_mean",
-    ]
-    .map(value)
-    .to_vec()
+fn radii(model: &Path, data: &Path) -> [f64; 3] {
+    let found = eval(model, "--task norms").set("--data", data).json();
+    ["image", "text", "phrase"].map(|kind| metric(&found, &format!("{kind}_radius_mean")))
 }
 
-fn largest_gap(a: &[f64], b: &[f64]) -> f64 {
+fn largest_gap(a: [f64; 3], b: [f64; 3]) -> f64 {
     let gaps = a.iter().zip(b).map(|(a, b)| (a - b).abs());
     gaps.fold(0.0, f64::max)
 }
@@ -103,38 +84,21 @@ fn radii_of_a_bundle_are_from_the_root_of_its_checkpoint() {
         let rooted = checkpoint(&bench, "rooted", "Eukarya", LiftKind::Sphere);
         let own = radii(&rooted, &data);
         let full = bundle(&bench, &rooted, "fp32");
-        let gap = largest_gap(&own, &radii(&full.to_string_lossy(), &data));
+        let gap = largest_gap(own, radii(&full, &data));
         assert!(gap < 1e-6, "{gap}");
         // Rounding moves the embeddings a little; another root changes all radii by much more.
         let other = checkpoint(&bench, "other", "", LiftKind::Sphere);
-        let away = largest_gap(&own, &radii(&other, &data));
+        let away = largest_gap(own, radii(&other, &data));
         let rounded = bundle(&bench, &rooted, "q8");
-        let gap = largest_gap(&own, &radii(&rounded.to_string_lossy(), &data));
+        let gap = largest_gap(own, radii(&rounded, &data));
         assert!(gap < 0.02 && away > 5.0 * gap, "{gap} {away}");
+        without_its_geometry_it_is_refused(&full, &data);
     });
 }
 
-#[test]
-fn a_bundle_without_the_geometry_of_its_model_is_refused() {
-    let bench = Bench::new();
-    let data = scenes(&bench);
-    let rooted = checkpoint(&bench, "rooted", "Eukarya", LiftKind::Sphere);
-    let folder = bundle(&bench, &rooted, "fp32");
-    let file = folder.join("manifest.json");
+fn without_its_geometry_it_is_refused(bundle: &Path, data: &Path) {
+    let file = bundle.join("manifest.json");
     let whole: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
-    let with = |geometry: Value| {
-        let mut manifest = whole.clone();
-        match geometry {
-            Value::Null => drop(manifest.as_object_mut().unwrap().remove("geometry")),
-            other => manifest["geometry"] = other,
-        }
-        std::fs::write(&file, manifest.to_string()).unwrap();
-        let model = folder.to_string_lossy();
-        let args = ["eval", "--checkpoint", &model, "--json", "--no-cache"];
-        refused(&trainer(
-            &[&args[..], &["--task", "norms", "--data", &data]].concat(),
-        ))
-    };
     for (geometry, words) in [
         (
             json!({"kind": "sphere", "root": []}),
@@ -147,11 +111,14 @@ fn a_bundle_without_the_geometry_of_its_model_is_refused() {
         ),
         (Value::Null, "geometry"),
     ] {
-        let said = with(geometry);
-        assert!(
-            said.contains("manifest.json") && said.contains(words),
-            "{said}"
-        );
+        let mut manifest = whole.clone();
+        match geometry {
+            Value::Null => drop(manifest.as_object_mut().unwrap().remove("geometry")),
+            other => manifest["geometry"] = other,
+        }
+        std::fs::write(&file, manifest.to_string()).unwrap();
+        let norms = eval(bundle, "--task norms").set("--data", data);
+        refused(norms, &["manifest.json", words]);
     }
 }
 
@@ -160,32 +127,19 @@ fn a_bundle_is_judged_with_the_labels_that_it_stores() {
     let bench = Bench::new();
     let lift = LiftKind::Lorentz;
     let folder = bundle(&bench, &checkpoint(&bench, "rooted", "", lift), "fp32");
-    let (taxonomy, data) = (bench.text("two.tsv"), bench.text("probe"));
-    let judged = |more: &[&str]| {
-        let model = folder.to_string_lossy().into_owned();
-        let fixed = [
-            "eval",
-            "--checkpoint",
-            &model,
-            "--json",
-            "--no-cache",
-            "--task",
-            "zero-shot",
-            "--data",
-            &data,
-            "--taxonomy",
-            &taxonomy,
-        ];
-        let found = record(&trainer(&[&fixed[..], more].concat()));
+    let judged = |more: &str| {
+        let found = eval(&folder, "--task zero-shot")
+            .set("--data", bench.path("probe"))
+            .set("--taxonomy", bench.path("two.tsv"))
+            .with(more)
+            .json();
         let prompts = found["prompts"].as_str().unwrap().to_owned();
-        (prompts, found["metrics"]["acc1"].as_f64().unwrap())
+        (prompts, metric(&found, "acc1"))
     };
-    let (prompts, right) = judged(&[]);
+    let (prompts, right) = judged("");
     assert_eq!(prompts, "stored");
-    assert_eq!(
-        judged(&["--prompts", "simple-1"]),
-        ("simple-1".to_owned(), right)
-    );
+    let simple = ("simple-1".to_owned(), right);
+    assert_eq!(judged("--prompts simple-1"), simple);
 
     // With the two labels exchanged in the bundle, every answer is the other one.
     let file = folder.join("taxonomy.safetensors");
@@ -204,6 +158,6 @@ fn a_bundle_is_judged_with_the_labels_that_it_stores() {
         }
     }
     std::fs::write(&manifest, listed.to_string()).unwrap();
-    assert_eq!(judged(&[]), ("stored".to_owned(), 1.0 - right));
-    assert_eq!(judged(&["--prompts", "simple-1"]).1, right);
+    assert_eq!(judged(""), ("stored".to_owned(), 1.0 - right));
+    assert_eq!(judged("--prompts simple-1"), simple);
 }

@@ -1,11 +1,14 @@
 //! Retrieval: published data, precomputed embeddings, the cache.
 
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
 use espalier_core::geometry::Space;
-use espalier_tests::trainer;
+use espalier_tests::calls::call;
 use espalier_trainer::eval::stored::Stored;
 use serde_json::{Value, json};
 
-use crate::evaluation::support::{Bench, eval, model, record, refused};
+use crate::evaluation::support::{Bench, judged, metric, refused, there};
 
 const CAPTIONS: [(usize, &str); 7] = [
     (0, "a house with a red roof"),
@@ -33,30 +36,20 @@ fn coco() -> Bench {
     for i in 0..4 {
         bench.image(&format!("coco/val2017/{i}.jpg"), i);
     }
-    bench.write(
-        "texts.txt",
-        CAPTIONS[..6]
-            .iter()
-            .map(|c| format!("{}\n", c.1))
-            .collect::<String>(),
-    );
+    let texts = CAPTIONS[..6].iter().map(|c| format!("{}\n", c.1));
+    bench.write("texts.txt", texts.collect::<String>());
     bench
 }
 
-fn embeddings(bench: &Bench) -> (Stored, Stored) {
-    let model = model();
-    let (images, texts) = (bench.text("coco/val2017"), bench.text("texts.txt"));
-    for (kind, path, out) in [("--images", images, "i"), ("--texts", texts, "t")] {
-        let out = bench.text(&format!("{out}.safetensors"));
-        let done = trainer(&["embed", "--model", &model, kind, &path, "--out", &out]);
-        assert!(
-            done.status.success(),
-            "{}",
-            String::from_utf8_lossy(&done.stderr)
-        );
-    }
-    let open = |name: &str| Stored::open(&bench.path(name)).unwrap();
-    (open("i.safetensors"), open("t.safetensors"))
+fn embeddings(bench: &Bench) -> [Stored; 2] {
+    let files = [
+        ("--images", "coco/val2017", "i.safetensors"),
+        ("--texts", "texts.txt", "t.safetensors"),
+    ];
+    files.map(|(kind, files, out)| {
+        bench.embed(kind, files, out).done();
+        Stored::open(&bench.path(out)).unwrap()
+    })
 }
 
 /// Computes recall from images and texts with plain loops over every score.
@@ -85,112 +78,58 @@ fn plain(space: &Space, images: &Stored, texts: &Stored, k: usize) -> (f64, f64)
 #[test]
 fn coco_is_scored_as_plain_loops_score_it_and_what_is_missing_is_counted() {
     let bench = coco();
-    let data = bench.text("coco");
-    let found = record(&eval(&[
-        "--task",
-        "retrieval",
-        "--data",
-        &data,
-        "--resize",
-        "model",
-        "--k",
-        "1,2,3",
-    ]));
-    assert_eq!(
-        (&found["task"], &found["benchmark"]),
-        (&json!("retrieval"), &json!("coco"))
-    );
-    assert_eq!((&found["n"], &found["classes"]), (&json!(6), &json!(4)));
-    let coverage = &found["ledger"];
-    assert_eq!(
-        (&coverage["expected"], &coverage["found"]),
-        (&json!(5), &json!(4))
-    );
-    assert_eq!(
-        coverage["missing"]["image not there"]["example"],
-        json!("4.jpg")
-    );
-    assert_eq!(
-        coverage["odd"]["caption without an image"]["count"],
-        json!(1)
-    );
-    let (images, texts) = embeddings(&bench);
+    let words = "--task retrieval --resize model --k 1,2,3";
+    let found = bench.eval(words, "coco").json();
+    assert_eq!(found["task"], "retrieval");
+    assert_eq!(found["benchmark"], "coco");
+    judged(&found, 6, 4);
+    there(&found, 5, 4);
+    let ledger = &found["ledger"];
+    assert_eq!(ledger["missing"]["image not there"]["example"], "4.jpg");
+    assert_eq!(ledger["odd"]["caption without an image"]["count"], 1);
+    let [images, texts] = embeddings(&bench);
     let space = images.space.clone().unwrap();
     for k in 1..=3 {
         let (image, text) = plain(&space, &images, &texts, k);
-        let value = |name: &str| found["metrics"][format!("{name}@{k}")].as_f64().unwrap();
-        assert!(
-            (value("image_retrieval_recall") - image).abs() < 1e-12,
-            "{k}: {found}"
-        );
-        assert!(
-            (value("text_retrieval_recall") - text).abs() < 1e-12,
-            "{k}: {found}"
-        );
+        for (kind, known) in [("image", image), ("text", text)] {
+            let value = metric(&found, &format!("{kind}_retrieval_recall@{k}"));
+            assert!((value - known).abs() < 1e-12, "{kind}, {k}: {found}");
+        }
     }
 
     // The same from embeddings alone, without the model.
-    let (i, t) = (bench.text("i.safetensors"), bench.text("t.safetensors"));
-    let brought = [
-        "eval",
-        "--task",
-        "retrieval",
-        "--json",
-        "--k",
-        "1,2,3",
-        "--image-embeddings",
-        &i,
-        "--text-embeddings",
-        &t,
-        "--data",
-        &data,
-    ];
-    let alone = record(&trainer(&brought));
+    let brought = || {
+        call("eval --task retrieval --json --k 1,2,3")
+            .set("--image-embeddings", bench.path("i.safetensors"))
+            .set("--text-embeddings", bench.path("t.safetensors"))
+    };
+    let alone = brought().set("--data", bench.path("coco")).json();
     assert_eq!(alone["metrics"], found["metrics"]);
-    assert_eq!(alone["model"], json!("embeddings"));
+    assert_eq!(alone["model"], "embeddings");
     // Without `--data` the rows must match one to one, but there are four images and six texts.
-    let said = refused(&trainer(&brought[..brought.len() - 2]));
-    assert!(said.contains("found 4 images and 6 texts"), "{said}");
+    refused(brought(), &["found 4 images and 6 texts"]);
 }
 
 #[test]
 fn a_second_run_reads_what_the_first_kept() {
     let bench = coco();
-    let (model, data, cache) = (model(), bench.text("coco"), bench.text("cache"));
-    let args = [
-        "eval",
-        "--checkpoint",
-        &model,
-        "--task",
-        "retrieval",
-        "--data",
-        &data,
-        "--json",
-        "--cache",
-        &cache,
-    ];
-    let first = record(&trainer(&args));
+    let eval = || bench.eval_with_cache("--task retrieval", "coco").json();
+    let first = eval();
     let kept = || {
         let files = std::fs::read_dir(bench.path("cache")).unwrap();
-        let mut files: Vec<_> = files.map(|f| f.unwrap().path()).collect();
-        files.sort();
-        files
-            .iter()
-            .map(|f| (f.clone(), f.metadata().unwrap().modified().unwrap()))
-            .collect::<Vec<_>>()
+        let file = |path: PathBuf| (path.metadata().unwrap().modified().unwrap(), path);
+        let files = files.map(|f| file(f.unwrap().path()));
+        files.collect::<BTreeSet<_>>()
     };
     let before = kept();
-    assert_eq!(
-        before.len(),
-        2,
-        "expected one file for the images and one for the texts"
-    );
-    assert_eq!(record(&trainer(&args)), first);
+    // One for the images and one for the texts.
+    assert_eq!(before.len(), 2, "{before:?}");
+    assert_eq!(eval(), first);
     assert_eq!(kept(), before);
     // A damaged file is computed again; a changed image is embedded again.
-    std::fs::write(&before[0].0, "cut").unwrap();
-    assert_eq!(record(&trainer(&args))["metrics"], first["metrics"]);
+    std::fs::write(&before.first().unwrap().1, "cut").unwrap();
+    assert_eq!(eval()["metrics"], first["metrics"]);
     bench.image("coco/val2017/0.jpg", 5);
-    let _ = record(&trainer(&args));
+    let _ = eval();
     assert_eq!(kept().len(), 3);
 }

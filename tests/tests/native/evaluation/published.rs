@@ -1,9 +1,12 @@
 //! Benchmarks in their published formats: splits, CSV files, and COCO's boxes with their split of
 //! categories.
 
+use std::path::Path;
+
+use espalier_tests::calls::call;
 use serde_json::{Value, json};
 
-use crate::evaluation::support::{Bench, eval, record, records, refused};
+use crate::evaluation::support::{Bench, judged, metric, refused, there};
 
 #[test]
 fn a_published_list_says_which_images_are_judged_and_what_the_benchmark_has_more() {
@@ -13,38 +16,25 @@ fn a_published_list_says_which_images_are_judged_and_what_the_benchmark_has_more
     bench.image("food/images/apple_pie/1.jpg", 0);
     bench.image("food/images/fish/2.jpg", 1);
     bench.image("food/images/fish/4.jpg", 2);
-    let data = bench.text("food");
-    let run = |more: &[&str]| {
-        let args = [
-            "--task",
-            "zero-shot",
-            "--data",
-            &data,
-            "--max-broken",
-            "0.5",
-        ];
-        record(&eval(&[&args[..], more].concat()))
+    let zero_shot = |more: &str| {
+        let call = bench.eval("--task zero-shot --max-broken 0.5", "food");
+        call.with(more).json()
     };
-    let found = run(&[]);
-    assert_eq!((&found["n"], &found["classes"]), (&json!(2), &json!(2)));
-    assert_eq!(found["settings"]["split"], json!("test"));
-    assert_eq!(
-        (&found["ledger"]["expected"], &found["ledger"]["found"]),
-        (&json!(3), &json!(2))
-    );
-    assert_eq!(found["ledger"]["missing"]["no image"]["count"], json!(1));
+    let found = zero_shot("");
+    judged(&found, 2, 2);
+    assert_eq!(found["settings"]["split"], "test");
+    there(&found, 3, 2);
+    assert_eq!(found["ledger"]["missing"]["no image"]["count"], 1);
     // Compared with the benchmark of that name, nearly everything is missing.
-    let named = run(&["--dataset-name", "food101"]);
-    assert_eq!(named["ledger"]["expected"], json!(25_250));
+    let named = zero_shot("--dataset-name food101");
+    assert_eq!(named["ledger"]["expected"], 25_250);
     let absent = &named["ledger"]["missing"]["image of the benchmark that is not there"];
-    assert_eq!(absent["count"], json!(25_247));
+    assert_eq!(absent["count"], 25_247);
     let classes = &named["ledger"]["odd"]["other number of classes than the benchmark has"];
-    assert_eq!(classes["example"], json!("2 of 101"));
-    let train = run(&["--split", "train"]);
-    assert_eq!(
-        (&train["n"], &train["settings"]["split"]),
-        (&json!(1), &json!("train"))
-    );
+    assert_eq!(classes["example"], "2 of 101");
+    let train = zero_shot("--split train");
+    assert_eq!(train["n"], 1);
+    assert_eq!(train["settings"]["split"], "train");
 }
 
 #[test]
@@ -54,24 +44,11 @@ fn what_is_kept_of_one_split_is_not_taken_for_another() {
     bench.write("cub/train_test_split.txt", "1 0\n2 1\n");
     bench.image("cub/images/001.House/a.jpg", 0);
     bench.image("cub/images/002.Wren/b.jpg", 1);
-    let (model, data, cache) = (
-        crate::evaluation::support::model(),
-        bench.text("cub"),
-        bench.text("cache"),
-    );
     for (split, class) in [("test", "House"), ("train", "Wren"), ("test", "House")] {
-        let args = [
-            "eval",
-            "--checkpoint",
-            &model,
-            "--json",
-            "--task",
-            "zero-shot",
-        ];
-        let more = ["--data", &data, "--split", split, "--cache", &cache];
-        let found = record(&espalier_tests::trainer(&[&args[..], &more].concat()));
+        let zero_shot = bench.eval_with_cache("--task zero-shot", "cub");
+        let found = zero_shot.set("--split", split).json();
         let only = &found["ledger"]["odd"]["one class alone, every answer is right"];
-        assert_eq!(only["example"], json!(class), "{split}");
+        assert_eq!(only["example"], class, "{split}");
     }
 }
 
@@ -81,19 +58,11 @@ fn a_subset_that_cannot_be_told_is_said_not_to_be_one() {
     for (look, name) in (0..).zip(["Forest", "River"]) {
         bench.image(&format!("eurosat/{name}/{name}_1.jpg"), look);
     }
-    let data = bench.text("eurosat");
-    let args = [
-        "--task",
-        "zero-shot",
-        "--data",
-        &data,
-        "--dataset-name",
-        "eurosat",
-    ];
-    let found = record(&eval(&args));
+    let words = "--task zero-shot --dataset-name eurosat";
+    let found = bench.eval(words, "eurosat").json();
     let split = found["settings"]["split"].as_str().unwrap();
     assert!(split.contains("all 2 images"), "{split}");
-    assert_eq!(found["prompts"], json!("meru-eurosat"));
+    assert_eq!(found["prompts"], "meru-eurosat");
 }
 
 #[test]
@@ -110,22 +79,13 @@ fn metadata_of_bioclip_and_of_rcme_give_lineages_and_a_plain_csv_classes() {
          2,Plantae,X,Y,Z,U,V,gamma,,images/3.jpg,2\n\
          3,Plantae,X,Y,Z,U,V,gamma,,images/4.jpg,2\n",
     );
-    let rare = bench.text("rare");
-    let tasks = "rank-zero-shot,rank-ordering,image-to-image";
-    let args = [
-        "--task",
-        tasks,
-        "--prompts",
-        "plain-1",
-        "--max-broken",
-        "0.5",
-    ];
-    let found = records(&eval(&[&args[..], &["--data", &rare]].concat()));
+    let words =
+        "--task rank-zero-shot,rank-ordering,image-to-image --prompts plain-1 --max-broken 0.5";
+    let found = bench.eval(words, "rare").done().json_lines();
     assert_eq!(found.len(), 3);
-    assert_eq!(found[0]["n"], json!(3));
-    assert_eq!(found[0]["ledger"]["missing"]["no image"]["count"], json!(1));
     // Two kingdoms, two phyla, then three of each.
-    assert_eq!(found[0]["classes"], json!(2 + 2 + 5 * 3));
+    judged(&found[0], 3, 2 + 2 + 5 * 3);
+    assert_eq!(found[0]["ledger"]["missing"]["no image"]["count"], 1);
     let chain = |names: [&str; 7]| {
         let texts: Vec<String> = (0..7).map(|i| names[..=i].join(" ")).collect();
         texts.join("=>")
@@ -138,35 +98,18 @@ fn metadata_of_bioclip_and_of_rcme_give_lineages_and_a_plain_csv_classes() {
             chain(["Animalia", "Chordata", "Mammalia", "P", "Q", "R", "beta"]),
         ),
     );
-    let order = bench.text("order.csv");
-    let found = record(&eval(&["--task", "rank-ordering", "--data", &order]));
-    assert_eq!((&found["n"], &found["classes"]), (&json!(2), &json!(14)));
-    bench.write(
-        "list.csv",
-        "filepath,class\nrare/images/1.jpg,house\n2.jpg,tree\n",
-    );
-    let found = record(&eval(&[
-        "--task",
-        "zero-shot",
-        "--data",
-        &bench.text("list.csv"),
-    ]));
-    assert_eq!((&found["n"], &found["classes"]), (&json!(2), &json!(2)));
+    let order = bench.eval("--task rank-ordering", "order.csv");
+    judged(&order.json(), 2, 14);
+    let list = "filepath,class\nrare/images/1.jpg,house\n2.jpg,tree\n";
+    bench.write("list.csv", list);
+    let zero_shot = || bench.eval("--task zero-shot", "list.csv");
+    judged(&zero_shot().json(), 2, 2);
     bench.write("list.csv", "a,b\n1,2\n");
-    let said = refused(&eval(&[
-        "--task",
-        "zero-shot",
-        "--data",
-        &bench.text("list.csv"),
-    ]));
-    assert!(
-        said.contains("filepath") && said.contains("the columns a, b"),
-        "{said}"
-    );
+    refused(zero_shot(), &["filepath", "the columns a, b"]);
 }
 
 /// Writes COCO's index of one image with these boxes, each a category and its left edge in pixels.
-fn coco(bench: &Bench, boxes: &[(&str, u32)]) -> String {
+fn coco(bench: &Bench, boxes: &[(&str, u32)]) {
     let names = ["dog", "cat", "person", "car", "stop sign"];
     let categories: Vec<Value> = (1..)
         .zip(names)
@@ -186,7 +129,6 @@ fn coco(bench: &Bench, boxes: &[(&str, u32)]) -> String {
     });
     bench.write("coco/annotations/instances_val2017.json", index.to_string());
     bench.image("coco/val2017/000000000001.jpg", 0);
-    bench.text("coco")
 }
 
 #[test]
@@ -199,36 +141,33 @@ fn novel_categories_of_coco_are_judged_apart_and_others_left_out() {
         ("stop sign", 45),
         ("dog", 48),
     ];
-    let data = coco(&bench, &boxes);
-    let found = record(&eval(&["--task", "detection", "--data", &data]));
-    assert_eq!(found["benchmark"], json!("coco"));
+    let detection = |boxes: &[(&str, u32)]| {
+        coco(&bench, boxes);
+        bench.eval("--task detection", "coco")
+    };
+    let found = detection(&boxes).json();
+    assert_eq!(found["benchmark"], "coco");
     // One box is of none of the 65 categories of the split.
-    assert_eq!((&found["n"], &found["classes"]), (&json!(4), &json!(65)));
-    assert_eq!(
-        (&found["ledger"]["expected"], &found["ledger"]["found"]),
-        (&json!(5), &json!(4))
-    );
-    let metric = |name: &str| found["metrics"][name].as_f64().unwrap();
+    judged(&found, 4, 65);
+    there(&found, 5, 4);
+    let value = |name: &str| metric(&found, name);
     for name in ["ap", "ap_base", "ap_novel", "ap_novel_among_novel"] {
-        assert!((0.0..=1.0).contains(&metric(name)), "{name}: {found}");
+        assert!((0.0..=1.0).contains(&value(name)), "{name}: {found}");
     }
     // Means over the categories that have a box: dog, cat; person; all three.
-    let all = (2.0 * metric("ap_novel") + metric("ap_base")) / 3.0;
-    assert!((metric("ap") - all).abs() < 1e-12, "{found}");
+    let all = (2.0 * value("ap_novel") + value("ap_base")) / 3.0;
+    assert!((value("ap") - all).abs() < 1e-12, "{found}");
     // If all novel boxes show one category, it has a precision of 1 among them.
-    let alone = coco(&bench, &[("dog", 0), ("dog", 30)]);
-    let found = record(&eval(&["--task", "detection", "--data", &alone]));
-    assert_eq!(found["metrics"]["ap_novel_among_novel"], json!(1.0));
+    let found = detection(&[("dog", 0), ("dog", 30)]).json();
+    assert_eq!(metric(&found, "ap_novel_among_novel"), 1.0);
     assert!(found["metrics"].get("ap_base").is_none());
-    let none = coco(&bench, &[("stop sign", 0)]);
-    let said = refused(&eval(&["--task", "detection", "--data", &none]));
-    assert!(said.contains("65 categories"), "{said}");
+    refused(detection(&[("stop sign", 0)]), &["65 categories"]);
 }
 
 #[test]
 fn boxes_of_an_image_that_is_not_there_are_never_passed_over() {
     let bench = Bench::new();
-    let data = coco(&bench, &[("dog", 0), ("cat", 20)]);
+    coco(&bench, &[("dog", 0), ("cat", 20)]);
     let file = "coco/annotations/instances_val2017.json";
     let text = std::fs::read_to_string(bench.path(file)).unwrap();
     let mut index: Value = serde_json::from_str(&text).unwrap();
@@ -237,27 +176,18 @@ fn boxes_of_an_image_that_is_not_there_are_never_passed_over() {
     let lost = json!({"image_id": 2, "category_id": 1, "bbox": [0, 0, 9, 9]});
     index["annotations"].as_array_mut().unwrap().push(lost);
     bench.write(file, index.to_string());
-    let none = ["--task", "detection", "--data", &data, "--max-broken", "0"];
-    let said = refused(&eval(&none));
-    assert!(
-        said.contains("gone.jpg") && said.contains("1 of 3"),
-        "{said}"
-    );
-    let found = record(&eval(&["--task", "detection", "--data", &data]));
-    assert_eq!(
-        (&found["ledger"]["expected"], &found["ledger"]["found"]),
-        (&json!(3), &json!(2))
-    );
+    let none = bench.eval("--task detection --max-broken 0", "coco");
+    refused(none, &["gone.jpg", "1 of 3"]);
+    there(&bench.eval("--task detection", "coco").json(), 3, 2);
 }
 
 #[test]
 fn the_curve_of_parts_is_in_its_object_and_can_be_drawn() {
     let bench = Bench::new();
-    let data = coco(&bench, &[("dog", 0), ("cat", 20), ("person", 40)]);
-    let result = bench.text("parts.json");
-    let found = record(&eval(&[
-        "--task", "parts", "--data", &data, "--out", &result,
-    ]));
+    coco(&bench, &[("dog", 0), ("cat", 20), ("person", 40)]);
+    let result = bench.path("parts.json");
+    let parts = bench.eval("--task parts", "coco").set("--out", &result);
+    let found = parts.json();
     let curve = found["curves"]["parent_to_child"].as_array().unwrap();
     let value = |p: &Value, name: &str| p[name].as_f64().unwrap();
     assert!(!curve.is_empty());
@@ -269,17 +199,11 @@ fn the_curve_of_parts_is_in_its_object_and_can_be_drawn() {
     );
     let recalls: Vec<f64> = curve.iter().map(|p| value(p, "recall")).collect();
     assert!(recalls.is_sorted());
-    let figure = bench.text("pr.svg");
-    let drawn = espalier_tests::trainer(&["plot", "pr", "--eval", &result, "--out", &figure]);
-    let said = String::from_utf8_lossy(&drawn.stderr);
-    assert_eq!(drawn.status.code(), Some(0), "{said}");
-    assert!(
-        std::fs::read_to_string(&figure)
-            .unwrap()
-            .contains("AP 1.000")
-    );
-    let other = bench.text("other.json");
+    let figure = bench.path("pr.svg");
+    let plot = |of: &Path| call("plot pr").set("--eval", of).set("--out", &figure);
+    plot(&result).done();
+    let drawn = std::fs::read_to_string(&figure).unwrap();
+    assert!(drawn.contains("AP 1.000"), "{drawn}");
     bench.write("other.json", "{}");
-    let drawn = espalier_tests::trainer(&["plot", "pr", "--eval", &other, "--out", &figure]);
-    assert!(refused(&drawn).contains("other.json"));
+    refused(plot(&bench.path("other.json")), &["other.json"]);
 }

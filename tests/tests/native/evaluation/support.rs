@@ -1,15 +1,12 @@
 //! Small benchmarks on disk, and runs of the program on them.
 
+use std::ffi::OsStr;
 use std::path::PathBuf;
-use std::process::Output;
 
-use espalier_tests::{photos, trainer};
-use serde_json::Value;
-
-/// Returns the path of the model that is evaluated.
-pub fn model() -> String {
-    espalier_tests::models::tiny_path()
-}
+use espalier_tests::calls::{Call, call};
+use espalier_tests::models::tiny;
+use espalier_tests::photos;
+use serde_json::{Value, json};
 
 /// A folder that is removed at the end of the test.
 pub struct Bench {
@@ -24,10 +21,6 @@ impl Bench {
 
     pub fn path(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
-    }
-
-    pub fn text(&self, name: &str) -> String {
-        self.path(name).display().to_string()
     }
 
     pub fn write(&self, name: &str, content: impl AsRef<[u8]>) {
@@ -48,42 +41,62 @@ impl Bench {
         }
         self.write(name, photos::jpeg(&image, 1));
     }
+
+    /// Returns the call that evaluates the small model on data of this folder.
+    pub fn eval(&self, words: &str, data: &str) -> Call {
+        eval(tiny(), words).set("--data", self.path(data))
+    }
+
+    /// As [`eval`](Self::eval), with a cache in this folder.
+    pub fn eval_with_cache(&self, words: &str, data: &str) -> Call {
+        call("eval --json")
+            .set("--checkpoint", tiny())
+            .set("--data", self.path(data))
+            .set("--cache", self.path("cache"))
+            .with(words)
+    }
+
+    /// Returns the call that embeds files of this folder with the small model.
+    pub fn embed(&self, kind: &str, files: &str, out: &str) -> Call {
+        call("embed")
+            .set("--model", tiny())
+            .set(kind, self.path(files))
+            .set("--out", self.path(out))
+    }
 }
 
-/// Runs `trainer eval` without a cache and with `--json`.
-pub fn eval(args: &[&str]) -> Output {
-    let model = model();
-    let all = [
-        &["eval", "--checkpoint", &model, "--json", "--no-cache"],
-        args,
-    ]
-    .concat();
-    trainer(&all)
+/// Returns the call that evaluates a model without a cache and prints JSON.
+pub fn eval(model: impl AsRef<OsStr>, words: &str) -> Call {
+    call("eval --json --no-cache")
+        .set("--checkpoint", model)
+        .with(words)
 }
 
-/// Returns the JSON objects of a run, which must succeed.
-pub fn records(output: &Output) -> Vec<Value> {
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{said}");
-    let lines = String::from_utf8(output.stdout.clone()).unwrap();
-    lines
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect()
+/// Asserts that a call is refused with these words and prints nothing else; returns all that it says.
+#[track_caller]
+pub fn refused(call: Call, words: &[&str]) -> String {
+    let ended = call.refused(words);
+    assert!(ended.out.is_empty(), "{ended:?}");
+    ended.said
 }
 
-/// Returns the only JSON object of a run, which must succeed.
-pub fn record(output: &Output) -> Value {
-    let mut all = records(output);
-    assert_eq!(all.len(), 1);
-    all.remove(0)
+/// Asserts the numbers of judged items and of classes.
+#[track_caller]
+pub fn judged(found: &Value, n: usize, classes: usize) {
+    let counts = (&found["n"], &found["classes"]);
+    assert_eq!(counts, (&json!(n), &json!(classes)), "{found}");
 }
 
-/// Returns the error message of a run, which must end with exit code 2 and without a panic.
-pub fn refused(output: &Output) -> String {
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(!said.contains("panicked"), "{said}");
-    assert!(output.stdout.is_empty());
-    said
+/// Asserts how many items the benchmark has, and how many of them are there.
+#[track_caller]
+pub fn there(found: &Value, expected: usize, there: usize) {
+    let ledger = &found["ledger"];
+    let counts = (&ledger["expected"], &ledger["found"]);
+    assert_eq!(counts, (&json!(expected), &json!(there)), "{found}");
+}
+
+#[track_caller]
+pub fn metric(found: &Value, name: &str) -> f64 {
+    let value = found["metrics"][name].as_f64();
+    value.unwrap_or_else(|| panic!("no {name}: {found}"))
 }

@@ -9,5 +9,5 @@ mod parity;
 mod pickles;
 mod refused;
 mod round_trip;
-mod support;
+pub mod support;
 mod used;

@@ -8,7 +8,7 @@ use espalier_trainer::import::pickle::read;
 use proptest::prelude::*;
 use zip::write::SimpleFileOptions;
 
-use crate::import::support::{call, golden};
+use crate::import::support::{HEADS, golden, import};
 
 /// Writes an archive as PyTorch does, with this pickle in it.
 pub fn archive(path: &Path, pickle: &[u8]) {
@@ -37,13 +37,8 @@ fn a_pickle_that_would_run_code_is_refused_and_nothing_runs() {
     pickle.extend(b"\x85R.");
     let out = folder.path().join("ours");
     let refused = |words: &[&str]| {
-        let (path, out) = (path.to_string_lossy(), out.to_string_lossy());
-        let called = call(&["import", &path, "--out", &out]);
-        assert_eq!(called.code, Some(2), "{}", called.said);
-        for words in words {
-            assert!(called.said.contains(words), "{}", called.said);
-        }
-        assert!(!mark.exists() && !Path::new(&*out).exists());
+        import(&path, &out).refused(words);
+        assert!(!mark.exists() && !out.exists());
     };
     archive(&path, &pickle);
     refused(&["`posix.system`", "nothing was run"]);
@@ -57,8 +52,7 @@ fn a_spoilt_archive_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let whole = std::fs::read(golden("meru.pth")).unwrap();
     let path = folder.path().join("spoilt.pth");
-    let (source, out) = (path.to_string_lossy(), folder.path().join("ours"));
-    let out = out.to_string_lossy();
+    let out = folder.path().join("ours");
     let mut flipped = whole.clone();
     // In the middle of a tensor's values, for which the archive has a checksum.
     let middle = flipped.len() / 2;
@@ -70,15 +64,8 @@ fn a_spoilt_archive_is_refused() {
         ("flipped", &flipped),
     ] {
         std::fs::write(&path, bytes).unwrap();
-        let heads = ["--heads", "2", "--text-heads", "2"];
-        let called = call(&[&["import", &source, "--out", &out], &heads[..]].concat());
-        assert_eq!(called.code, Some(2), "{name}: {}", called.said);
-        assert!(
-            called.said.contains("spoilt.pth"),
-            "{name}: {}",
-            called.said
-        );
-        assert!(!Path::new(&*out).exists(), "{name}");
+        import(&path, &out).with(HEADS).refused(&["spoilt.pth"]);
+        assert!(!out.exists(), "{name}");
     }
 }
 

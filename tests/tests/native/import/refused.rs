@@ -3,30 +3,16 @@
 use std::path::Path;
 
 use espalier_core::weights::{HostTensor, Tensors};
-use espalier_tests::trainer_command;
 use serde_json::Value;
 
-use crate::import::support::{Called, call, copy, golden, imported, tensors};
+use crate::import::support::{copy, golden, import, imported, tensors};
 
 #[track_caller]
-fn refused(source: &Path, flags: &[&str], words: &[&str]) -> Called {
+fn refused(source: &Path, words: &[&str]) {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("ours");
-    let (source, text) = (source.to_string_lossy(), out.to_string_lossy());
-    let called = call(&[&["import", &source, "--out", &text], flags].concat());
-    assert_eq!(called.code, Some(2), "{source}: {}", called.said);
-    for word in words {
-        assert!(
-            called.said.contains(word),
-            "expected `{word}` in: {}",
-            called.said
-        );
-    }
-    assert!(
-        !out.exists(),
-        "{source}: the refused import left files behind"
-    );
-    called
+    import(source, &out).refused(words);
+    assert!(!out.exists(), "the refused import left files behind");
 }
 
 /// Changes a JSON file in place.
@@ -49,25 +35,14 @@ fn what_no_file_says_is_asked_for_all_at_once() {
         "--image-std",
         "--image-resize-mode",
     ];
-    refused(folder.path(), &[], &flags);
-    refused(&golden("meru.pth"), &[], &["--heads"]);
-    let said = [
-        "--heads",
-        "2",
-        "--text-heads",
-        "2",
-        "--activation",
-        "gelu",
-        "--preprocess",
-        "openai",
-    ];
+    refused(folder.path(), &flags);
+    refused(&golden("meru.pth"), &["--heads"]);
+    let said = "--heads 2 --text-heads 2 --activation gelu --preprocess openai";
     let out = folder.path().join("ours");
-    let (source, out) = (folder.path().to_string_lossy(), out.to_string_lossy());
-    let called = call(&[&["import", &source, "--out", &out], &said[..]].concat());
-    assert_eq!(called.code, Some(0), "{}", called.said);
-    let (_kept, plain) = imported("hf", &[]);
+    import(folder.path(), &out).with(said).done();
+    let (_kept, plain) = imported("hf", "");
     let bits = |path: &Path| tensors(&path.join("model.safetensors")).tensors;
-    assert_eq!(bits(Path::new(&*out)), bits(&plain));
+    assert_eq!(bits(&out), bits(&plain));
 }
 
 #[test]
@@ -75,12 +50,12 @@ fn a_missing_shard_and_a_shard_elsewhere_are_named() {
     let folder = copy("hf_sharded");
     std::fs::remove_file(folder.path().join("model-00002-of-00002.safetensors")).unwrap();
     let words = ["`model-00002-of-00002.safetensors`", "a shard that"];
-    refused(folder.path(), &[], &words);
+    refused(folder.path(), &words);
     let index = folder.path().join("model.safetensors.index.json");
     edit(&index, |v| {
         v["weight_map"]["logit_scale"] = "../../secret".into();
     });
-    refused(folder.path(), &[], &["`../../secret`"]);
+    refused(folder.path(), &["`../../secret`"]);
 }
 
 #[test]
@@ -96,15 +71,11 @@ fn files_that_are_cut_or_no_weights_are_named() {
         b"<html>sign in</html>",
     ] {
         std::fs::write(&path, bytes).unwrap();
-        refused(
-            &path,
-            &[],
-            &["model.safetensors", "expected a safetensors file"],
-        );
+        refused(&path, &["model.safetensors", "expected a safetensors file"]);
     }
-    refused(&folder.path().join("none"), &[], &["found nothing there"]);
+    refused(&folder.path().join("none"), &["found nothing there"]);
     std::fs::remove_file(&path).unwrap();
-    refused(folder.path(), &[], &["expected weights", "no file"]);
+    refused(folder.path(), &["expected weights", "no file"]);
 }
 
 #[test]
@@ -115,17 +86,16 @@ fn tensors_of_another_architecture_are_listed() {
         v["text_config"]["intermediate_size"] = 48.into();
         v["text_config"]["num_hidden_layers"] = 1.into();
     });
-    let called = refused(
-        folder.path(),
-        &["--json"],
-        &[
-            "16 missing",
-            "16 unused",
-            "misshapen",
-            "expected [48, 8], found [32, 8]",
-        ],
-    );
-    let report: Value = serde_json::from_str(&called.out).unwrap();
+    let words = [
+        "16 missing",
+        "16 unused",
+        "misshapen",
+        "expected [48, 8], found [32, 8]",
+    ];
+    let out = folder.path().join("ours");
+    let json = import(folder.path(), &out).with("--json");
+    let report = json.refused(&words).json();
+    assert!(!out.exists());
     let list = |key: &str| report["tensors"][key].as_array().unwrap().len();
     assert_eq!(
         (list("missing"), list("unused"), list("misshapen")),
@@ -141,13 +111,9 @@ fn other_models_are_refused_by_what_they_are() {
     edit(&config, |v| {
         v["model_type"] = "align".into();
     });
-    refused(
-        folder.path(),
-        &[],
-        &["model_type", "expected clip", "align"],
-    );
+    refused(folder.path(), &["model_type", "expected clip", "align"]);
     std::fs::write(&config, "{").unwrap();
-    refused(folder.path(), &[], &["config.json", "expected JSON"]);
+    refused(folder.path(), &["config.json", "expected JSON"]);
     let strange = Tensors {
         tensors: [(
             "layer.weight".to_owned(),
@@ -161,9 +127,9 @@ fn other_models_are_refused_by_what_they_are() {
     };
     let path = folder.path().join("strange.safetensors");
     std::fs::write(&path, strange.write(|_, _| None).unwrap()).unwrap();
-    refused(&path, &[], &["expected tensors named as", "layer.weight"]);
-    let (_kept, ours) = imported("hf", &[]);
-    refused(&ours, &[], &["already"]);
+    refused(&path, &["expected tensors named as", "layer.weight"]);
+    let (_kept, ours) = imported("hf", "");
+    refused(&ours, &["already"]);
 }
 
 #[test]
@@ -174,55 +140,5 @@ fn numbers_that_are_none_are_refused() {
     let name = "vision_model.post_layernorm.bias";
     spoilt.tensors.get_mut(name).unwrap().data[0] = f32::NAN;
     std::fs::write(&path, spoilt.write(|_, _| None).unwrap()).unwrap();
-    refused(folder.path(), &[], &[name, "finite"]);
-}
-
-#[test]
-fn a_hub_out_of_reach_and_an_empty_cache_say_what_to_do() {
-    let home = tempfile::tempdir().unwrap();
-    let out = home.path().join("ours");
-    let run = |flags: &[&str]| {
-        let output = trainer_command()
-            .args(["import", "hf-hub:org/name", "--out"])
-            .arg(&out)
-            .args(flags)
-            .env("HF_HOME", home.path())
-            // The discard port: nothing listens.
-            .env("HF_ENDPOINT", "http://127.0.0.1:9")
-            .output()
-            .unwrap();
-        (
-            output.status.code(),
-            String::from_utf8_lossy(&output.stderr).into_owned(),
-        )
-    };
-    let (code, said) = run(&[]);
-    assert_eq!(code, Some(1), "{said}");
-    assert!(
-        said.contains("cannot be reached") && said.contains("local-dir:PATH"),
-        "{said}"
-    );
-    let (code, said) = run(&["--offline"]);
-    assert_eq!(code, Some(2), "{said}");
-    assert!(
-        said.contains("expected the repository in the cache"),
-        "{said}"
-    );
-    // What is in the cache is used offline, in the layout that all programs share.
-    let snapshot = home.path().join("hub/models--org--name/snapshots/abc");
-    std::fs::create_dir_all(&snapshot).unwrap();
-    let refs = home.path().join("hub/models--org--name/refs");
-    std::fs::create_dir_all(&refs).unwrap();
-    std::fs::write(refs.join("main"), "abc").unwrap();
-    for name in [
-        "config.json",
-        "preprocessor_config.json",
-        "model.safetensors",
-    ] {
-        std::fs::copy(golden("hf").join(name), snapshot.join(name)).unwrap();
-    }
-    let (code, said) = run(&["--offline"]);
-    assert_eq!(code, Some(0), "{said}");
-    let called = call(&["import", "hf-hub:no-slash", "--out", "x"]);
-    assert_eq!(called.code, Some(2), "{}", called.said);
+    refused(folder.path(), &[name, "finite"]);
 }

@@ -3,24 +3,16 @@
 use std::path::Path;
 
 use espalier_core::weights::Tensors;
+use espalier_tests::calls::{Call, call};
 use serde_json::Value;
 
-use crate::import::support::{SOURCES, call, golden, import, imported, tensors};
+use crate::import::support::{HEADS, SOURCES, golden, import, imported, tensors};
 
-fn export(checkpoint: &Path, format: &str, out: &Path) {
-    let (checkpoint, out) = (checkpoint.to_string_lossy(), out.to_string_lossy());
-    let called = call(&[
-        "export",
-        "--checkpoint",
-        &checkpoint,
-        "--format",
-        format,
-        "--out",
-        &out,
-        "--name",
-        "x",
-    ]);
-    assert_eq!(called.code, Some(0), "{format}: {}", called.said);
+fn export(checkpoint: &Path, format: &str, out: &Path) -> Call {
+    call("export --name x")
+        .set("--checkpoint", checkpoint)
+        .set("--format", format)
+        .set("--out", out)
 }
 
 /// Returns the name, the shape and the bits of every tensor.
@@ -35,7 +27,7 @@ fn bits(tensors: &Tensors) -> Vec<(String, Vec<usize>, Vec<u32>)> {
 
 #[test]
 fn import_export_import_gives_the_same_bits_and_the_same_model() {
-    for (source, _, flags) in SOURCES {
+    for (source, flags) in SOURCES {
         let (folder, ours) = imported(source, flags);
         let formats: &[&str] = match source {
             "hf" | "hf_sharded" | "open_clip" => &["hf", "open_clip", "meru"],
@@ -44,9 +36,9 @@ fn import_export_import_gives_the_same_bits_and_the_same_model() {
         };
         for format in formats {
             let out = folder.path().join(format);
-            export(&ours, format, &out);
+            export(&ours, format, &out).done();
             let again = folder.path().join(format!("{format}-again"));
-            let report = import(&out, &again, &[]);
+            let report = import(&out, &again).with("--json").json();
             let first = tensors(&ours.join("model.safetensors"));
             let second = tensors(&again.join("model.safetensors"));
             assert_eq!(bits(&first), bits(&second), "{source} as {format}");
@@ -77,14 +69,11 @@ fn what_goes_back_in_its_own_layout_is_what_came() {
         ("open_clip", "open_clip", "open_clip_model.safetensors"),
         ("open_clip_avg", "open_clip", "open_clip_model.safetensors"),
     ] {
-        let (folder, ours) = imported(source, &[]);
+        let (folder, ours) = imported(source, "");
         let out = folder.path().join("theirs");
-        export(&ours, format, &out);
-        let (came, went) = (
-            tensors(&golden(source).join(file)),
-            tensors(&out.join(file)),
-        );
-        assert_eq!(bits(&came), bits(&went), "{source}");
+        export(&ours, format, &out).done();
+        let [came, went] = [golden(source), out.clone()].map(|of| bits(&tensors(&of.join(file))));
+        assert_eq!(came, went, "{source}");
         let readme = std::fs::read_to_string(out.join("README.md")).unwrap();
         assert!(readme.starts_with("---\nlibrary_name: "), "{readme}");
         assert!(readme.contains("](preview.png)"), "{readme}");
@@ -94,35 +83,15 @@ fn what_goes_back_in_its_own_layout_is_what_came() {
 }
 
 #[test]
-fn what_a_format_cannot_say_is_refused() {
-    let (folder, ours) = imported("phyclip.pth", SOURCES[6].2);
-    let (ours, out) = (ours.to_string_lossy(), folder.path().join("no"));
+fn what_a_format_cannot_say_is_refused_and_what_phyclip_does_not_use_comes_back() {
+    let (folder, ours) = imported("phyclip.pth", HEADS);
+    let out = folder.path().join("no");
     for format in ["hf", "open_clip"] {
-        let out = out.to_string_lossy();
-        let called = call(&[
-            "export",
-            "--checkpoint",
-            &ours,
-            "--format",
-            format,
-            "--out",
-            &out,
-        ]);
-        assert_eq!(called.code, Some(2), "{}", called.said);
-        assert!(
-            called.said.contains("expected the unit sphere"),
-            "{}",
-            called.said
-        );
+        export(&ours, format, &out).refused(&["expected the unit sphere"]);
     }
     assert!(!out.exists());
-}
-
-#[test]
-fn scalars_that_phyclip_does_not_use_come_back() {
-    let (folder, ours) = imported("phyclip.pth", SOURCES[6].2);
     let out = folder.path().join("meru");
-    export(&ours, "meru", &out);
+    export(&ours, "meru", &out).done();
     let bytes = std::fs::read(out.join("model.safetensors")).unwrap();
     let header = u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
     let header: Value = serde_json::from_slice(&bytes[8..8 + header]).unwrap();

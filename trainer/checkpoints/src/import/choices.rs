@@ -18,6 +18,13 @@ pub struct Choice {
     pub by: String,
 }
 
+impl Choice {
+    pub(super) fn new(what: &'static str, value: Value, by: impl Into<String>) -> Self {
+        let by = by.into();
+        Self { what, value, by }
+    }
+}
+
 /// Choices so far.
 #[derive(Default)]
 pub(super) struct Choices {
@@ -51,11 +58,8 @@ impl Choices {
                 return None;
             }
         };
-        self.made.push(Choice {
-            what,
-            value: serde_json::to_value(&value).unwrap_or_default(),
-            by,
-        });
+        let shown = serde_json::to_value(&value).unwrap_or_default();
+        self.made.push(Choice::new(what, shown, by));
         Some(value)
     }
 

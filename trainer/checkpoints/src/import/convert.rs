@@ -54,7 +54,6 @@ pub struct Match {
 
 impl Match {
     /// Compares a file with the table of an architecture.
-    #[must_use]
     pub fn of(store: &Store, layout: Layout, lift: LiftKind, mappings: &[TensorMapping]) -> Self {
         let mut found = Self::default();
         let mut used = BTreeSet::new();
@@ -100,13 +99,11 @@ impl Match {
     }
 
     /// Returns whether every tensor fits and none is unused.
-    #[must_use]
     pub fn is_complete(&self) -> bool {
         self.missing.is_empty() && self.unused.is_empty() && self.misshapen.is_empty()
     }
 
     /// Describes what does not fit, as text for the user.
-    #[must_use]
     pub fn describe_problems(&self) -> String {
         let misshapen = self.misshapen.iter().map(|m| {
             format!(

@@ -1,8 +1,8 @@
 //! Finds the dictionary of weights inside a training checkpoint of PyTorch.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::pickle::{Arena, Node, Ref};
+use super::pickle::{Arena, Node, Ref, TensorView};
 
 /// Keys under which programs store weights, in order of preference. An average stands behind the weights that it
 /// was made from.
@@ -30,6 +30,28 @@ pub(super) struct Weights {
     pub keys: Vec<String>,
     /// Keys of the other entries on the way, for example `optimizer`.
     pub others: Vec<String>,
+}
+
+impl Weights {
+    /// Returns the tensors of the dictionary by their names.
+    ///
+    /// # Errors
+    /// For a key that is no string, or a value that is no tensor.
+    pub(super) fn tensors(&self, arena: &Arena) -> Result<BTreeMap<String, TensorView>, String> {
+        let entries = arena.entries(self.dict).unwrap_or_default().iter();
+        let named = entries.map(|(key, value)| {
+            let name = arena
+                .text(*key)
+                .ok_or("a key of its dictionary is not a string")?;
+            match arena.get(*value) {
+                Node::Tensor(view) => Ok((name.to_owned(), view.clone())),
+                _ => Err(format!(
+                    "`{name}` in its dictionary of weights is not a tensor"
+                )),
+            }
+        });
+        named.collect()
+    }
 }
 
 /// Enters dictionaries until one contains tensors.
@@ -85,11 +107,10 @@ pub(super) fn find(arena: &Arena, top: Ref) -> Result<Weights, String> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use espalier_io::disk::dtype::Number;
 
-    use super::super::pickle::{Storage, TensorView};
+    use super::super::pickle::Storage;
     use super::*;
 
     fn tensor(arena: &mut Arena) -> Ref {

@@ -11,6 +11,7 @@ use serde_json::json;
 
 use super::choices::Choice;
 use super::convert::{self, Match};
+use super::pipeline::{self, About};
 use super::projection::leading_directions;
 use super::source::Files;
 use super::store::Store;
@@ -44,18 +45,14 @@ pub struct Settings {
     /// Side of images in pixels; the preset's if not given.
     pub image_size: Option<usize>,
     /// Method, licence and text of the root, as for other families.
-    pub about: super::pipeline::About,
+    pub about: About,
 }
 
 /// Plan of an import, before its tensors are read.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Metadata of the new checkpoint.
-    pub card: ModelCard,
-    /// Choices and their origins.
-    pub choices: Vec<Choice>,
-    /// How the tensors fit.
-    pub matched: Match,
+    /// What the import of any family has.
+    pub common: pipeline::Plan,
     mappings: Vec<TensorMapping>,
     settings: Settings,
 }
@@ -69,7 +66,6 @@ pub struct Imported {
 }
 
 /// Returns whether a file is of this family.
-#[must_use]
 pub fn is_efficientnet(store: &Store) -> bool {
     Layout::of(store.names()) == Some(Layout::EfficientnetLite)
 }
@@ -138,10 +134,14 @@ pub fn plan(files: &Files, store: &mut Store, settings: Settings) -> anyhow::Res
         }),
         ..ModelCard::new(config, method)
     };
-    Ok(Plan {
+    let common = pipeline::Plan {
+        layout: Layout::EfficientnetLite,
         card,
         choices,
         matched,
+    };
+    Ok(Plan {
+        common,
         mappings,
         settings,
     })
@@ -153,13 +153,8 @@ fn choices(
     settings: &Settings,
     classes: usize,
 ) -> Vec<Choice> {
-    let choice = |what, value, by: &str| Choice {
-        what,
-        value,
-        by: by.into(),
-    };
     let by_seed = format!("the file has none; --seed {}", settings.seed);
-    let random = |what| choice(what, json!("random, not trained"), &by_seed);
+    let random = |what| Choice::new(what, json!("random, not trained"), &by_seed);
     let (classifier, classifier_by) = match settings.labels {
         Some(_) => (format!("kept, {classes} classes"), "--labels"),
         None => ("skipped".to_owned(), "no --labels FILE"),
@@ -173,21 +168,21 @@ fn choices(
     let flag_or_preset =
         |value: Option<usize>, flag: &'static str| value.map_or("the preset", |_| flag);
     vec![
-        choice("architecture", json!(preset.name()), "shapes of tensors"),
-        choice("norms in training", json!(norms), norms_by),
-        choice(
+        Choice::new("architecture", json!(preset.name()), "shapes of tensors"),
+        Choice::new("norms in training", json!(norms), norms_by),
+        Choice::new(
             "width of the embeddings",
             json!(config.d_embed),
             flag_or_preset(settings.d_embed, "--d-embed"),
         ),
-        choice(
+        Choice::new(
             "side of the image",
             json!(config.vision.image_size),
             flag_or_preset(settings.image_size, "--image-size"),
         ),
         random("text encoder"),
         match settings.labels {
-            Some(_) => choice(
+            Some(_) => Choice::new(
                 "projection of images",
                 json!("leading directions of the classifier"),
                 "--labels",
@@ -195,7 +190,7 @@ fn choices(
             None => random("projection of images"),
         },
         random("projection of texts and space"),
-        choice("classifier", json!(classifier), classifier_by),
+        Choice::new("classifier", json!(classifier), classifier_by),
     ]
 }
 
@@ -206,16 +201,17 @@ fn choices(
 /// Bad usage: tensors that do not fit (all of them named), numbers that cannot be read or are not
 /// finite.
 pub fn tensors(store: &mut Store, plan: &Plan) -> anyhow::Result<Imported> {
-    let mut found = convert::read_fitting(store, &plan.matched, &plan.mappings)?;
+    let config = &plan.common.card.config;
+    let mut found = convert::read_fitting(store, &plan.common.matched, &plan.mappings)?;
     let [weight, bias] = CLASSIFIER.map(|(_, ours)| found.tensors.remove(ours));
     let classifier = weight
         .zip(bias)
         .zip(plan.settings.labels.clone())
         .map(|((weight, bias), labels)| (weight, bias, labels));
-    let mut tensors = first_weights(&plan.card.config, plan.settings.seed)?;
+    let mut tensors = first_weights(config, plan.settings.seed)?;
     tensors.tensors.extend(found.tensors);
     if let Some((weight, ..)) = &classifier
-        && let Some(first) = leading_directions(weight, plan.card.config.d_embed, &device()?)?
+        && let Some(first) = leading_directions(weight, config.d_embed, &device()?)?
     {
         tensors.tensors.insert(PROJECTION.to_owned(), first);
     }

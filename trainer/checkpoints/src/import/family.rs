@@ -16,7 +16,6 @@ const HEADS: [(usize, usize); 3] = [(384, 12), (768, 12), (1024, 16)];
 const TEXT_HEAD: usize = 64;
 
 /// Returns the known settings of a file of the MERU family.
-#[must_use]
 pub fn meru(measured: &Measured) -> StatedConfig {
     let by = "the MERU family";
     let encoder = |heads: Option<usize>| EncoderConfig {
@@ -49,7 +48,6 @@ pub fn meru(measured: &Measured) -> StatedConfig {
 
 /// Returns the settings that all files in one of CLIP's layouts share, whatever their sidecar files
 /// state.
-#[must_use]
 pub fn clip(by: &str, tokenizer: TokenizerRules) -> StatedConfig {
     let norm = |by: &str| -> MaybeStated<f64> { stated(1e-5, by) };
     let encoder = || EncoderConfig {

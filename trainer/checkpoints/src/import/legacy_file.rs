@@ -131,18 +131,7 @@ impl LegacyFile {
         check_head(&mut pickles)?;
         let (arena, top) = pickles.next("its value")?;
         let weights = dictionary::find(&arena, top)?;
-        let mut tensors = BTreeMap::new();
-        for (key, value) in arena.entries(weights.dict).unwrap_or_default() {
-            let name = arena
-                .text(*key)
-                .ok_or("a key of its dictionary is not a string")?;
-            let Node::Tensor(view) = arena.get(*value) else {
-                return Err(format!(
-                    "`{name}` in its dictionary of weights is not a tensor"
-                ));
-            };
-            tensors.insert(name.to_owned(), view.clone());
-        }
+        let tensors = weights.tensors(&arena)?;
         // All storages, including those of an optimiser next to the weights.
         let mut sizes = BTreeMap::new();
         for Storage { key, number, len } in arena.storages() {
@@ -169,14 +158,7 @@ impl LegacyFile {
         })
     }
 
-    /// Returns the path for messages.
-    #[must_use]
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
     /// Returns the names and shapes of all tensors.
-    #[must_use]
     pub fn shapes(&self) -> Vec<(String, Vec<usize>)> {
         let shapes = self.tensors.iter();
         shapes.map(|(n, t)| (n.clone(), t.shape.clone())).collect()

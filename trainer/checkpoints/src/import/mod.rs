@@ -32,6 +32,7 @@ mod prefix;
 pub mod preprocessing;
 mod projection;
 pub mod resolve;
+mod section;
 pub mod sentence;
 mod sidecars;
 pub mod source;

@@ -3,15 +3,19 @@
 //! A missing key has open_clip's documented default. An unknown key is an error, and switches of
 //! parts that our encoders lack must be off.
 
+use std::borrow::Cow;
+
 use espalier_core::input::TokenizerRules;
 use espalier_core::model::{Pool, Positions};
 use espalier_core::nn::Activation;
 use serde_json::{Map, Value};
 
 use super::family;
-use super::open_clip_keys::{FILE, Section, by_default};
 use super::preprocessing;
+use super::section::Section;
 use super::stated_config::{MaybeStated, StatedConfig, stated};
+
+const FILE: &str = "open_clip_config.json";
 
 /// Keys of `model_cfg` that are read, or that have no effect.
 const TOP_KEYS: [&str; 11] = [
@@ -60,7 +64,7 @@ const TEXT_KEYS: [&str; 9] = [
 fn pool(vision: &Section<'_>) -> anyhow::Result<MaybeStated<Pool>> {
     let after = vision.is("final_ln_after_pool")?;
     match vision.value("pool_type").map(Value::as_str) {
-        None => Ok(stated(Pool::Class, by_default("pool_type"))),
+        None => Ok(stated(Pool::Class, vision.by_default("pool_type"))),
         // The norm acts on each token separately, so for one token its position does not matter.
         Some(Some("tok")) => Ok(stated(Pool::Class, vision.by("pool_type"))),
         Some(Some("avg")) if !after => Ok(stated(Pool::PatchMean, vision.by("pool_type"))),
@@ -79,22 +83,20 @@ impl<'a> Sections<'a> {
     /// Checks the keys of all sections, and that both encoders have one.
     fn read(config: &'a Value) -> anyhow::Result<Self> {
         let model = config.get("model_cfg").unwrap_or(config);
-        let section = |name: &'static str, key: &str, known| Section {
+        let part = |key: &str| model.get(key).and_then(Value::as_object);
+        let section = |name: &'static str, values: Option<&'a Map<String, Value>>| Section {
+            file: FILE,
             name,
-            values: model.get(key).and_then(Value::as_object),
-            known,
+            values: values.map(Cow::Borrowed).unwrap_or_default(),
+            defaults: "open_clip",
         };
-        let top = Section {
-            name: "model_cfg.",
-            values: model.as_object(),
-            known: &TOP_KEYS,
-        };
-        let vision = section("model_cfg.vision_cfg.", "vision_cfg", &VISION_KEYS);
-        let text = section("model_cfg.text_cfg.", "text_cfg", &TEXT_KEYS);
-        for checked in [&top, &vision, &text] {
-            checked.check()?;
-        }
-        if vision.values.is_none() || text.values.is_none() {
+        let top = section("model_cfg.", model.as_object());
+        let vision = section("model_cfg.vision_cfg.", part("vision_cfg"));
+        let text = section("model_cfg.text_cfg.", part("text_cfg"));
+        top.check(&TOP_KEYS)?;
+        vision.check(&VISION_KEYS)?;
+        text.check(&TEXT_KEYS)?;
+        if part("vision_cfg").is_none() || part("text_cfg").is_none() {
             return Err(top.unexpected("vision_cfg", "vision_cfg and text_cfg"));
         }
         if text.value("pool_type").is_some_and(|v| v != "argmax") {
@@ -107,7 +109,7 @@ impl<'a> Sections<'a> {
 /// Reads the non-linearity of both encoders.
 fn activation(top: &Section<'_>) -> anyhow::Result<MaybeStated<Activation>> {
     Ok(match top.value("quick_gelu") {
-        None => stated(Activation::Gelu, by_default("quick_gelu")),
+        None => stated(Activation::Gelu, top.by_default("quick_gelu")),
         Some(_) => {
             let quick = top.is("quick_gelu")?;
             let kind = [Activation::Gelu, Activation::QuickGelu][usize::from(quick)];
@@ -119,7 +121,7 @@ fn activation(top: &Section<'_>) -> anyhow::Result<MaybeStated<Activation>> {
 /// Reads the kind of the positional embedding of the image encoder.
 fn positions(vision: &Section<'_>) -> anyhow::Result<MaybeStated<Positions>> {
     Ok(match vision.value("pos_embed_type").map(Value::as_str) {
-        None => stated(Positions::Learned, by_default("pos_embed_type")),
+        None => stated(Positions::Learned, vision.by_default("pos_embed_type")),
         Some(Some("learnable")) => stated(Positions::Learned, vision.by("pos_embed_type")),
         Some(Some("sin_cos_2d")) => stated(Positions::Sincos, vision.by("pos_embed_type")),
         Some(_) => return Err(vision.unexpected("pos_embed_type", "learnable or sin_cos_2d")),

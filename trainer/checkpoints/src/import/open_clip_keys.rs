@@ -1,14 +1,11 @@
-//! Sections of `open_clip_config.json`: known keys, keys that must be off, and the settings of an
+//! Sections of `open_clip_config.json`: neutral keys, keys that must be off, and the settings of an
 //! encoder.
 
 use espalier_core::nn::Activation;
-use espalier_io::exit::usage;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
+use super::section::Section;
 use super::stated_config::{EncoderConfig, MaybeStated, stated};
-
-/// Name of the file.
-pub(super) const FILE: &str = "open_clip_config.json";
 
 /// Keys without effect on a trained model.
 const NEUTRAL: [&str; 15] = [
@@ -44,35 +41,11 @@ fn switched_off(key: &str) -> Option<Value> {
     })
 }
 
-/// One section; its `known` keys are read by name, and all other keys must be neutral or switched
-/// off.
-pub(super) struct Section<'a> {
-    pub(super) name: &'static str,
-    pub(super) values: Option<&'a Map<String, Value>>,
-    pub(super) known: &'static [&'static str],
-}
-
 impl Section<'_> {
-    pub(super) fn value(&self, key: &str) -> Option<&Value> {
-        self.values?.get(key).filter(|v| !v.is_null())
-    }
-
-    pub(super) fn by(&self, key: &str) -> String {
-        format!("{FILE}, {}{key}", self.name)
-    }
-
-    pub(super) fn unexpected(&self, key: &str, expected: &str) -> anyhow::Error {
-        let found = self.value(key).cloned().unwrap_or_default();
-        usage(format!(
-            "{}: expected {expected}, found {found}",
-            self.by(key)
-        ))
-    }
-
-    /// Refuses unknown keys and keys that switch on parts that our encoders lack.
-    pub(super) fn check(&self) -> anyhow::Result<()> {
-        for (key, value) in self.values.into_iter().flatten() {
-            if self.known.contains(&key.as_str()) || NEUTRAL.contains(&key.as_str()) {
+    /// Refuses keys that are neither `known` nor neutral, unless they switch off parts that our encoders lack.
+    pub(super) fn check(&self, known: &[&str]) -> anyhow::Result<()> {
+        for (key, value) in &*self.values {
+            if known.contains(&key.as_str()) || NEUTRAL.contains(&key.as_str()) {
                 continue;
             }
             match switched_off(key) {
@@ -85,23 +58,6 @@ impl Section<'_> {
             }
         }
         Ok(())
-    }
-
-    pub(super) fn number(
-        &self,
-        key: &str,
-        default: Option<usize>,
-    ) -> anyhow::Result<MaybeStated<usize>> {
-        match (self.value(key), default) {
-            (Some(value), _) => {
-                let number = value.as_u64().and_then(|n| usize::try_from(n).ok());
-                let number =
-                    number.ok_or_else(|| self.unexpected(key, "a non-negative integer"))?;
-                Ok(stated(number, self.by(key)))
-            }
-            (None, Some(default)) => Ok(stated(default, by_default(key))),
-            (None, None) => Err(self.unexpected(key, "a non-negative integer")),
-        }
     }
 
     pub(super) fn is(&self, key: &str) -> anyhow::Result<bool> {
@@ -123,7 +79,7 @@ impl Section<'_> {
         let width = self.number("width", Some(widths.0))?;
         let units = width.as_ref().map_or(0, |w| w.value);
         let hidden = match self.value("mlp_ratio") {
-            None => stated(4 * units, by_default("mlp_ratio")),
+            None => stated(4 * units, self.by_default("mlp_ratio")),
             Some(value) => {
                 let ratio = value.as_f64().filter(|r| *r > 0.0 && *r < 1000.0);
                 let ratio =
@@ -133,7 +89,7 @@ impl Section<'_> {
             }
         };
         let norm_eps = match self.value("norm_kwargs") {
-            None => stated(1e-5, by_default("norm_kwargs")),
+            None => stated(1e-5, self.by_default("norm_kwargs")),
             Some(value) => {
                 let only = value.as_object().is_some_and(|m| m.len() <= 1);
                 let eps = value.get("eps").and_then(Value::as_f64);
@@ -152,9 +108,4 @@ impl Section<'_> {
             norm_eps,
         })
     }
-}
-
-/// Returns the origin of a value that the file omits.
-pub(super) fn by_default(key: &str) -> String {
-    format!("default of open_clip, {key}")
 }

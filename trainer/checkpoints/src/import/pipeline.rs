@@ -84,11 +84,7 @@ fn method(about: &About, lift: LiftKind) -> Choice {
         ),
         (None, LiftKind::Product { .. }) => ("phyclip", "curvatures of factors"),
     };
-    Choice {
-        what: "method",
-        value: json!(value),
-        by: by.into(),
-    }
+    Choice::new("method", json!(value), by)
 }
 
 /// Reads the card of a file that this program exported under published names; `None` for other
@@ -137,11 +133,8 @@ pub fn plan(
     let measured = Measured::of(layout, store.names(), shape);
     let (mut card, mut choices) = match exported {
         Some(card) => {
-            let choice = Choice {
-                what: "architecture",
-                value: json!(card.config),
-                by: format!("metadata `{PUBLISHED_CARD}` of the file"),
-            };
+            let by = format!("metadata `{PUBLISHED_CARD}` of the file");
+            let choice = Choice::new("architecture", json!(card.config), by);
             (card, vec![choice])
         }
         None => plan_published(files, store, flags, about, layout, &measured)?,

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::choices::Choice;
 use super::convert::{self, Match};
-use super::pipeline::About;
+use super::pipeline::{self, About};
 use super::sidecars::licence_of;
 use super::source::Files;
 use super::store::Store;
@@ -24,18 +24,13 @@ const HEAD_FACTOR: usize = 3;
 
 /// Plan of an import, before its tensors are read.
 pub struct Plan {
-    /// Metadata of the new checkpoint.
-    pub card: ModelCard,
-    /// Choices and their origins.
-    pub choices: Vec<Choice>,
-    /// How the tensors fit.
-    pub matched: Match,
+    /// What the import of any family has.
+    pub common: pipeline::Plan,
     image: Tensors,
     seed: u64,
 }
 
 /// Returns whether a file is of this family.
-#[must_use]
 pub fn is_sentence_encoder(store: &Store) -> bool {
     Layout::of(store.names()) == Some(Layout::Bert)
 }
@@ -90,13 +85,17 @@ pub fn plan(
             kept: BTreeMap::new(),
         },
     };
-    Ok(Plan {
+    let common = pipeline::Plan {
+        layout: Layout::Bert,
         card: ModelCard {
             origin: Some(origin),
             ..ModelCard::new(config, card.method)
         },
         choices,
         matched,
+    };
+    Ok(Plan {
+        common,
         image: tensors,
         seed,
     })
@@ -161,14 +160,9 @@ fn text_config(files: &Files, store: &Store) -> anyhow::Result<(TextConfig, Vec<
     );
     text.family = TextFamily::Bert;
     text.d_head = Some(HEAD_FACTOR * width);
-    let choice = |what, value, by: &str| Choice {
-        what,
-        value,
-        by: by.to_owned(),
-    };
     let choices = vec![
-        choice("text encoder", json!(text), "config.json"),
-        choice(
+        Choice::new("text encoder", json!(text), "config.json"),
+        Choice::new(
             "feature of a text",
             json!("mean of its tokens"),
             match pooling {
@@ -176,7 +170,7 @@ fn text_config(files: &Files, store: &Store) -> anyhow::Result<(TextConfig, Vec<
                 None => "the family",
             },
         ),
-        choice(
+        Choice::new(
             "layers after it",
             json!("random, not trained"),
             "the file has none",
@@ -205,8 +199,9 @@ fn check_vocabulary(files: &Files, config: &DualConfig) -> anyhow::Result<()> {
 /// Bad usage: tensors that do not fit (all of them named), numbers that cannot be read or are not
 /// finite.
 pub fn tensors(store: &mut Store, plan: &Plan) -> anyhow::Result<Tensors> {
-    let config = &plan.card.config;
-    let mut found = convert::read_fitting(store, &plan.matched, &Layout::Bert.mappings(config))?;
+    let config = &plan.common.card.config;
+    let mut found =
+        convert::read_fitting(store, &plan.common.matched, &Layout::Bert.mappings(config))?;
     let segments = store.read(SEGMENTS)?;
     if let Some(positions) = found.tensors.get_mut(POSITIONS) {
         for position in positions.data.chunks_mut(config.text.d_model) {

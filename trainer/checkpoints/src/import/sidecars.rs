@@ -88,11 +88,8 @@ pub(super) fn check_vocabulary(files: &Files, vocab: usize) -> anyhow::Result<Ch
             "merges.txt"
         }
     };
-    Ok(Choice {
-        what: "tokenizer",
-        value: json!(format!("CLIP, {vocab} ids")),
-        by: by.into(),
-    })
+    let value = json!(format!("CLIP, {vocab} ids"));
+    Ok(Choice::new("tokenizer", value, by))
 }
 
 /// Returns the value of `license:` in the front matter of a README; where that is `other`, the

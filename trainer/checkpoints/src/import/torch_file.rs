@@ -1,15 +1,14 @@
 //! Reads a PyTorch archive: a zip with one pickle, which describes tensors, and a file per storage.
 
 use std::collections::BTreeMap;
-use std::io::{Cursor, Read, Seek};
+use std::io::{Read, Seek};
 use std::path::{Path, PathBuf};
 
-use espalier_io::disk::read;
 use espalier_io::exit::usage;
 use zip::{CompressionMethod, ZipArchive};
 
-use super::dictionary::{self, Weights};
-use super::pickle::{self, Node, Ref, Storage, TensorView};
+use super::dictionary;
+use super::pickle::{self, Node, Storage, TensorView};
 
 /// Maximum size of a pickle in bytes; that of a large model with its optimiser has some hundred
 /// thousand.
@@ -63,26 +62,14 @@ fn stored(archive: &mut Archive, name: &str, most: u64) -> Result<Vec<u8>, Strin
 }
 
 impl TorchFile {
-    /// Opens an archive and parses its pickle. Nothing in it is executed.
+    /// Opens an archive, a file or memory, and parses its pickle; `path` names it in messages. Nothing in it is
+    /// executed.
     ///
     /// # Errors
     /// Bad usage naming the file: not such an archive, corrupt, or a pickle that names anything not
     /// needed to describe tensors.
-    pub fn open(path: &Path) -> anyhow::Result<Self> {
-        let file = read::open(path).map_err(|e| usage(format!("{}: {e}", path.display())))?;
-        Self::from_source(path, Box::new(file))
-    }
-
-    /// Opens an archive in memory; `path` names it in messages.
-    ///
-    /// # Errors
-    /// As [`open`](Self::open).
-    pub fn from_bytes(path: &Path, bytes: Vec<u8>) -> anyhow::Result<Self> {
-        Self::from_source(path, Box::new(Cursor::new(bytes)))
-    }
-
-    fn from_source(path: &Path, source: Box<dyn Source>) -> anyhow::Result<Self> {
-        Self::read_index(path, source).map_err(|reason| {
+    pub fn open(path: &Path, source: impl Read + Seek + 'static) -> anyhow::Result<Self> {
+        Self::read_index(path, Box::new(source)).map_err(|reason| {
             usage(format!(
                 "{}: expected a PyTorch archive of tensors: {reason}",
                 path.display()
@@ -113,41 +100,26 @@ impl TorchFile {
         }
         let bytes = stored(&mut archive, &format!("{folder}data.pkl"), MAX_PICKLE)?;
         let (arena, top) = pickle::read(&bytes)?;
-        let Weights { dict, keys, others } = dictionary::find(&arena, top)?;
-        let tensor = |at: Ref| match arena.get(at) {
+        let weights = dictionary::find(&arena, top)?;
+        let tensors = weights.tensors(&arena)?;
+        let root = arena.lookup(top, "root").filter(|_| weights.dict != top);
+        let root = root.and_then(|at| match arena.get(at) {
             Node::Tensor(view) => Some(view.clone()),
             _ => None,
-        };
-        let mut tensors = BTreeMap::new();
-        for (key, value) in arena.entries(dict).unwrap_or_default() {
-            let name = arena
-                .text(*key)
-                .ok_or("a key of its dictionary is not a string")?;
-            let view = tensor(*value)
-                .ok_or_else(|| format!("`{name}` in its dictionary of weights is not a tensor"))?;
-            tensors.insert(name.to_owned(), view);
-        }
-        let root = arena.lookup(top, "root").and_then(tensor);
+        });
         Ok(Self {
             path: path.to_owned(),
             archive,
             folder,
             tensors,
             last: None,
-            root: root.filter(|_| dict != top),
-            keys,
-            other_entries: others,
+            root,
+            keys: weights.keys,
+            other_entries: weights.others,
         })
     }
 
-    /// Returns the path for messages.
-    #[must_use]
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
     /// Returns the names and shapes of all tensors.
-    #[must_use]
     pub fn shapes(&self) -> Vec<(String, Vec<usize>)> {
         let shapes = self.tensors.iter();
         shapes.map(|(n, t)| (n.clone(), t.shape.clone())).collect()
@@ -210,7 +182,7 @@ impl TorchFile {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
+    use std::io::{Cursor, Write};
 
     use zip::ZipWriter;
     use zip::write::SimpleFileOptions;
@@ -231,7 +203,7 @@ mod tests {
         // The central directory has the packed size, then the unpacked one.
         let directory = bytes.windows(4).position(|w| w == b"PK\x01\x02").unwrap();
         bytes.copy_within(directory + 20..directory + 24, directory + 24);
-        let error = TorchFile::from_bytes(Path::new("w.pth"), bytes)
+        let error = TorchFile::open(Path::new("w.pth"), Cursor::new(bytes))
             .err()
             .unwrap();
         let message = error.to_string();

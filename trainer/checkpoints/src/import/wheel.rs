@@ -19,7 +19,6 @@ const MAX_RATIO: u64 = 20;
 const SMALL: u64 = 64 << 20;
 
 /// Returns whether a path is a wheel, by its extension.
-#[must_use]
 pub fn is_wheel(path: &Path) -> bool {
     path.extension().is_some_and(|e| e == "whl")
 }

@@ -3,7 +3,7 @@
 use espalier_core::model::DualConfig;
 
 use super::blocks::{self, BlockStack, Style, TEXTUAL};
-use super::tensor_mapping::{TensorMapping, Transform};
+use super::tensor_mapping::TensorMapping;
 
 /// The embeddings of the kinds of segments. All our texts are of the first kind, whose row is added to
 /// the positions.
@@ -36,12 +36,8 @@ pub(super) fn mappings(config: &DualConfig) -> Vec<TensorMapping> {
     ];
     let mut out: Vec<_> = embeddings
         .into_iter()
-        .map(|(ours, theirs, shape)| TensorMapping {
-            ours: ours.to_owned(),
-            their_shape: shape.clone(),
-            shape,
-            theirs: vec![format!("embeddings.{theirs}")],
-            how: Transform::Stacked,
+        .map(|(ours, theirs, shape)| {
+            TensorMapping::renamed(ours, format!("embeddings.{theirs}"), shape)
         })
         .collect();
     out.extend(blocks::mappings(

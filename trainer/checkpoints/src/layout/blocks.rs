@@ -16,100 +16,64 @@ pub(super) enum Style {
 }
 
 impl Style {
-    /// Returns the names in the order of [`shapes`].
-    fn names(self) -> [&'static [&'static str]; 12] {
+    /// Returns the names of the six layers, in the order of [`sizes`], each up to `weight` or `bias`. A layer that is
+    /// one of ours may be several in a file.
+    fn layers(self) -> [&'static [&'static str]; 6] {
         match self {
             Self::Timm => [
-                &["norm1.weight"],
-                &["norm1.bias"],
-                &["attn.qkv.weight"],
-                &["attn.qkv.bias"],
-                &["attn.proj.weight"],
-                &["attn.proj.bias"],
-                &["norm2.weight"],
-                &["norm2.bias"],
-                &["mlp.fc1.weight"],
-                &["mlp.fc1.bias"],
-                &["mlp.fc2.weight"],
-                &["mlp.fc2.bias"],
+                &["norm1."],
+                &["attn.qkv."],
+                &["attn.proj."],
+                &["norm2."],
+                &["mlp.fc1."],
+                &["mlp.fc2."],
             ],
             Self::Clip => [
-                &["ln_1.weight"],
-                &["ln_1.bias"],
-                &["attn.in_proj_weight"],
-                &["attn.in_proj_bias"],
-                &["attn.out_proj.weight"],
-                &["attn.out_proj.bias"],
-                &["ln_2.weight"],
-                &["ln_2.bias"],
-                &["mlp.c_fc.weight"],
-                &["mlp.c_fc.bias"],
-                &["mlp.c_proj.weight"],
-                &["mlp.c_proj.bias"],
+                &["ln_1."],
+                &["attn.in_proj_"],
+                &["attn.out_proj."],
+                &["ln_2."],
+                &["mlp.c_fc."],
+                &["mlp.c_proj."],
             ],
             Self::HuggingFace => [
-                &["layer_norm1.weight"],
-                &["layer_norm1.bias"],
+                &["layer_norm1."],
                 &[
-                    "self_attn.q_proj.weight",
-                    "self_attn.k_proj.weight",
-                    "self_attn.v_proj.weight",
+                    "self_attn.q_proj.",
+                    "self_attn.k_proj.",
+                    "self_attn.v_proj.",
                 ],
-                &[
-                    "self_attn.q_proj.bias",
-                    "self_attn.k_proj.bias",
-                    "self_attn.v_proj.bias",
-                ],
-                &["self_attn.out_proj.weight"],
-                &["self_attn.out_proj.bias"],
-                &["layer_norm2.weight"],
-                &["layer_norm2.bias"],
-                &["mlp.fc1.weight"],
-                &["mlp.fc1.bias"],
-                &["mlp.fc2.weight"],
-                &["mlp.fc2.bias"],
+                &["self_attn.out_proj."],
+                &["layer_norm2."],
+                &["mlp.fc1."],
+                &["mlp.fc2."],
             ],
             Self::Bert => [
-                &["attention.output.LayerNorm.weight"],
-                &["attention.output.LayerNorm.bias"],
+                &["attention.output.LayerNorm."],
                 &[
-                    "attention.self.query.weight",
-                    "attention.self.key.weight",
-                    "attention.self.value.weight",
+                    "attention.self.query.",
+                    "attention.self.key.",
+                    "attention.self.value.",
                 ],
-                &[
-                    "attention.self.query.bias",
-                    "attention.self.key.bias",
-                    "attention.self.value.bias",
-                ],
-                &["attention.output.dense.weight"],
-                &["attention.output.dense.bias"],
-                &["output.LayerNorm.weight"],
-                &["output.LayerNorm.bias"],
-                &["intermediate.dense.weight"],
-                &["intermediate.dense.bias"],
-                &["output.dense.weight"],
-                &["output.dense.bias"],
+                &["attention.output.dense."],
+                &["output.LayerNorm."],
+                &["intermediate.dense."],
+                &["output.dense."],
             ],
         }
     }
 }
 
-/// Returns the tensor shapes of a block of width `d` with feed-forward width `h`.
-fn shapes(d: usize, h: usize) -> [Vec<usize>; 12] {
+/// Returns the rows and columns of the weights of a block of width `d` with feed-forward width `h`; those of norms have
+/// no columns. A bias has one number for each row.
+fn sizes(d: usize, h: usize) -> [(usize, Option<usize>); 6] {
     [
-        vec![d],
-        vec![d],
-        vec![3 * d, d],
-        vec![3 * d],
-        vec![d, d],
-        vec![d],
-        vec![d],
-        vec![d],
-        vec![h, d],
-        vec![h],
-        vec![d, h],
-        vec![d],
+        (d, None),
+        (3 * d, Some(d)),
+        (d, Some(d)),
+        (d, None),
+        (h, Some(d)),
+        (d, Some(h)),
     ]
 }
 
@@ -120,8 +84,8 @@ pub(super) struct BlockStack {
     pub(super) style: Style,
 }
 
-/// Index in [`Style::names`] of the first matrix of the feed-forward layer.
-const FEED_FORWARD: usize = 8;
+/// Index in [`Style::layers`] of the first matrix of the feed-forward layer.
+const FEED_FORWARD: usize = 4;
 
 impl BlockStack {
     /// Returns the part of a name before the number of a block.
@@ -132,7 +96,8 @@ impl BlockStack {
     /// Returns the name of the matrix of the first block whose number of rows is the feed-forward
     /// width.
     pub(super) fn feed_forward_weight(self) -> String {
-        format!("{}.0.{}", self.prefix, self.style.names()[FEED_FORWARD][0])
+        let layer = self.style.layers()[FEED_FORWARD][0];
+        format!("{}.0.{layer}weight", self.prefix)
     }
 }
 
@@ -158,20 +123,23 @@ pub(super) fn mappings(
 ) -> Vec<TensorMapping> {
     let mut out = Vec::with_capacity(12 * layers);
     for layer in 0..layers {
-        let (our_names, their_names) = (ours.style.names(), theirs.style.names());
-        for ((our, their), shape) in our_names.iter().zip(their_names).zip(shapes(d, h)) {
-            let mut their_shape = shape.clone();
-            their_shape[0] /= their.len();
-            out.push(TensorMapping {
-                ours: format!("{}.{layer}.{}", ours.prefix, our[0]),
-                shape,
-                theirs: their
-                    .iter()
-                    .map(|name| format!("{}.{layer}.{name}", theirs.prefix))
-                    .collect(),
-                their_shape,
-                how: Transform::Stacked,
-            });
+        let names = ours.style.layers().into_iter().zip(theirs.style.layers());
+        for ((our, their), (rows, columns)) in names.zip(sizes(d, h)) {
+            for (part, columns) in [("weight", columns), ("bias", None)] {
+                let shape: Vec<usize> = [rows].into_iter().chain(columns).collect();
+                let mut their_shape = shape.clone();
+                their_shape[0] /= their.len();
+                out.push(TensorMapping {
+                    ours: format!("{}.{layer}.{}{part}", ours.prefix, our[0]),
+                    shape,
+                    theirs: their
+                        .iter()
+                        .map(|name| format!("{}.{layer}.{name}{part}", theirs.prefix))
+                        .collect(),
+                    their_shape,
+                    how: Transform::Stacked,
+                });
+            }
         }
     }
     out

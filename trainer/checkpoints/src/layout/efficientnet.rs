@@ -3,7 +3,7 @@
 
 use espalier_core::model::DualConfig;
 
-use super::tensor_mapping::{TensorMapping, Transform};
+use super::tensor_mapping::TensorMapping;
 
 /// Prefix of the tensor names of the image encoder in our files.
 const OURS: &str = "visual.";
@@ -17,29 +17,25 @@ pub const CLASSIFIER: [(&str, &str); 2] = [
 /// The four tensors of a batch norm.
 const NORM: [&str; 4] = ["weight", "bias", "running_mean", "running_var"];
 
-/// Published names of a convolution and the norm after it.
-struct Layer {
-    conv: String,
-    norm: String,
-    shape: [usize; 4],
+fn mapping(name: String, shape: Vec<usize>) -> TensorMapping {
+    TensorMapping::renamed(format!("{OURS}{name}"), name, shape)
 }
 
-fn layers(config: &DualConfig) -> Vec<Layer> {
+/// Returns every tensor of the image encoder: of each convolution and the norm after it.
+pub(super) fn mappings(config: &DualConfig) -> Vec<TensorMapping> {
+    let mut out = Vec::new();
     let Some(inverted) = &config.vision.inverted else {
-        return Vec::new();
+        return out;
     };
-    let layer = |conv: &str, norm: &str, shape| Layer {
-        conv: conv.to_owned(),
-        norm: norm.to_owned(),
-        shape,
+    let mut add = |conv: &str, norm: &str, shape: [usize; 4]| {
+        out.push(mapping(format!("{conv}.weight"), shape.to_vec()));
+        out.extend(NORM.map(|part| mapping(format!("{norm}.{part}"), vec![shape[0]])));
     };
-    let mut out = vec![layer("_conv_stem", "_bn0", [inverted.stem_width, 3, 3, 3])];
+    add("_conv_stem", "_bn0", [inverted.stem_width, 3, 3, 3]);
     let mut last = inverted.stem_width;
     for (at, block) in inverted.blocks().into_iter().enumerate() {
-        let mut add = |conv: &str, norm: &str, shape| {
-            let inside = |name| format!("_blocks.{at}.{name}");
-            out.push(layer(&inside(conv), &inside(norm), shape));
-        };
+        let inside = |name: &str| format!("_blocks.{at}.{name}");
+        let mut add = |conv, norm, shape| add(&inside(conv), &inside(norm), shape);
         let (inner, kernel) = (block.d_inner, block.kernel);
         if block.expands {
             add("_expand_conv", "_bn0", [inner, block.d_in, 1, 1]);
@@ -48,55 +44,16 @@ fn layers(config: &DualConfig) -> Vec<Layer> {
         add("_project_conv", "_bn2", [block.d_out, inner, 1, 1]);
         last = block.d_out;
     }
-    out.push(layer(
-        "_conv_head",
-        "_bn1",
-        [config.vision.d_model, last, 1, 1],
-    ));
-    out
-}
-
-fn mapping(name: String, shape: Vec<usize>) -> TensorMapping {
-    TensorMapping {
-        ours: format!("{OURS}{name}"),
-        their_shape: shape.clone(),
-        shape,
-        theirs: vec![name],
-        how: Transform::Stacked,
-    }
-}
-
-/// Returns every tensor of the image encoder.
-pub(super) fn mappings(config: &DualConfig) -> Vec<TensorMapping> {
-    let mut out = Vec::new();
-    for layer in layers(config) {
-        out.push(mapping(
-            format!("{}.weight", layer.conv),
-            layer.shape.to_vec(),
-        ));
-        for part in NORM {
-            out.push(mapping(
-                format!("{}.{part}", layer.norm),
-                vec![layer.shape[0]],
-            ));
-        }
-    }
+    add("_conv_head", "_bn1", [config.vision.d_model, last, 1, 1]);
     out
 }
 
 /// Returns the two tensors of a classifier with `classes` classes.
-#[must_use]
 pub fn classifier(config: &DualConfig, classes: usize) -> Vec<TensorMapping> {
     let shapes = [vec![classes, config.vision.d_model], vec![classes]];
     let both = CLASSIFIER.iter().zip(shapes);
-    both.map(|((theirs, ours), shape)| TensorMapping {
-        ours: (*ours).to_owned(),
-        their_shape: shape.clone(),
-        shape,
-        theirs: vec![(*theirs).to_owned()],
-        how: Transform::Stacked,
-    })
-    .collect()
+    both.map(|((theirs, ours), shape)| TensorMapping::renamed(*ours, *theirs, shape))
+        .collect()
 }
 
 #[cfg(test)]

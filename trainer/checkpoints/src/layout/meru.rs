@@ -20,7 +20,6 @@ const FACTORS: [(&str, &str); 3] = [
 
 /// Returns the causal mask of a context length as published files store it: name, shape, and one
 /// byte per entry, 1 where a token must not attend.
-#[must_use]
 pub fn causal_mask(context: usize) -> (&'static str, Vec<usize>, Vec<u8>) {
     let rows = (0..context).flat_map(|row| (0..context).map(move |col| u8::from(col > row)));
     (MASK, vec![context, context], rows.collect())
@@ -31,13 +30,7 @@ pub(super) fn scalars(kind: LiftKind) -> Vec<TensorMapping> {
     match kind {
         LiftKind::Sphere => Vec::new(),
         LiftKind::Lorentz => ["curv", "visual_alpha", "textual_alpha"]
-            .map(|name| TensorMapping {
-                ours: name.into(),
-                shape: Vec::new(),
-                theirs: vec![name.into()],
-                their_shape: Vec::new(),
-                how: Transform::Stacked,
-            })
+            .map(|name| TensorMapping::renamed(name, name, Vec::new()))
             .to_vec(),
         LiftKind::Product { factors, .. } => FACTORS
             .map(|(ours, theirs)| TensorMapping {

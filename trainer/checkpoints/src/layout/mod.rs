@@ -25,7 +25,6 @@ pub use tensor_mapping::{TensorMapping, Transform};
 impl Layout {
     /// Returns every tensor of a model with this configuration; for EfficientNet-Lite those of the
     /// image encoder and for BERT those of the text encoder, because such files have no more.
-    #[must_use]
     pub fn mappings(self, config: &DualConfig) -> Vec<TensorMapping> {
         match self {
             Self::EfficientnetLite => efficientnet::mappings(config),
@@ -42,7 +41,6 @@ impl Layout {
 
     /// Returns the scalars that files of this layout contain although the model does not use them;
     /// they are kept for exporting the model again.
-    #[must_use]
     pub fn unused_scalars(self, lift: LiftKind) -> &'static [&'static str] {
         match (self, lift) {
             (Self::Meru, LiftKind::Product { .. }) => &meru::UNUSED_BY_PRODUCTS,

@@ -22,7 +22,6 @@ pub enum Layout {
 
 impl Layout {
     /// Returns the layout of a file, determined from its tensor names.
-    #[must_use]
     pub fn of<'a>(names: impl IntoIterator<Item = &'a str>) -> Option<Self> {
         names.into_iter().find_map(|name| {
             if name.starts_with("vision_model.") || name.starts_with("text_model.") {
@@ -45,7 +44,6 @@ impl Layout {
     }
 
     /// Returns the name used in messages.
-    #[must_use]
     pub fn title(self) -> &'static str {
         match self {
             Self::HuggingFace => "Hugging Face CLIP",
@@ -57,7 +55,6 @@ impl Layout {
     }
 
     /// Returns the library that reads files of this layout, as model cards name it.
-    #[must_use]
     pub fn library(self) -> &'static str {
         match self {
             Self::HuggingFace => "transformers",
@@ -68,7 +65,6 @@ impl Layout {
 
     /// Returns whether a tensor of such files carries no information and is ignored: counters,
     /// masks, sizes.
-    #[must_use]
     pub fn is_uninformative(self, name: &str) -> bool {
         match self {
             Self::HuggingFace => name.ends_with(".embeddings.position_ids"),

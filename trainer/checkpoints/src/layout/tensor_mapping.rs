@@ -23,3 +23,20 @@ pub struct TensorMapping {
     /// Conversion between them.
     pub how: Transform,
 }
+
+impl TensorMapping {
+    /// Returns the mapping of a tensor that the file stores as we do, under a name of its own.
+    pub(super) fn renamed(
+        ours: impl Into<String>,
+        theirs: impl Into<String>,
+        shape: Vec<usize>,
+    ) -> Self {
+        Self {
+            ours: ours.into(),
+            their_shape: shape.clone(),
+            shape,
+            theirs: vec![theirs.into()],
+            how: Transform::Stacked,
+        }
+    }
+}

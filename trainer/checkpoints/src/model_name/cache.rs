@@ -38,7 +38,6 @@ pub struct Kept {
 }
 
 /// Returns the folder that a model with this key is kept in.
-#[must_use]
 pub fn folder_of(key: &str) -> PathBuf {
     let plain = |c: char| {
         let is_plain = c.is_ascii_alphanumeric() || "-_.@".contains(c);
@@ -49,7 +48,6 @@ pub fn folder_of(key: &str) -> PathBuf {
 }
 
 /// Returns the model in a folder of the cache, if it is complete.
-#[must_use]
 pub fn find(folder: &Path) -> Option<Kept> {
     let weights = fs::metadata(folder.join(MODEL)).ok()?;
     let text = read::text(folder.join(SOURCE)).ok()?;
@@ -66,7 +64,6 @@ pub fn find(folder: &Path) -> Option<Kept> {
 }
 
 /// Lists the kept models by name.
-#[must_use]
 pub fn all() -> Vec<Kept> {
     let entries = fs::read_dir(cache_folder("models"))
         .into_iter()
@@ -78,7 +75,6 @@ pub fn all() -> Vec<Kept> {
 }
 
 /// Returns the newest kept model with a name.
-#[must_use]
 pub fn newest(name: &str) -> Option<Kept> {
     let own = all().into_iter().filter(|kept| kept.source.name == name);
     own.max_by_key(|kept| kept.written)

@@ -58,7 +58,6 @@ fn is_foreign(path: &Path) -> bool {
 }
 
 /// Lists the short names of models.
-#[must_use]
 pub fn names() -> Vec<&'static str> {
     let published = PUBLISHED.iter().map(|published| published.name);
     SHIPPED.into_iter().chain(published).collect()
@@ -124,7 +123,6 @@ pub fn resolve(name: &Path, offline: bool) -> anyhow::Result<PathBuf> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -80,13 +80,11 @@ const fn hycoclip(name: &'static str, file: &'static str, architecture: Preset) 
 
 impl Published {
     /// Returns the name of its repository on the command line.
-    #[must_use]
     pub fn source(&self) -> String {
         format!("hf-hub:{}", self.repository)
     }
 
     /// Returns the bytes of its weights as a checkpoint of 32-bit floats.
-    #[must_use]
     pub fn bytes(&self) -> u64 {
         4 * self.architecture.config().parameters()
     }

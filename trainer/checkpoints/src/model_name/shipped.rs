@@ -17,7 +17,6 @@ const FOLDERS: [&str; 4] = ["static/models", "models", "page/models", "dist/mode
 
 /// Returns the folder of a shipped model: in or above the folder of this program or the current
 /// folder.
-#[must_use]
 pub fn shipped(name: &str) -> Option<PathBuf> {
     let in_folder = |folder: PathBuf| FOLDERS.map(|models| folder.join(models).join(name));
     nearby()

@@ -9,7 +9,6 @@ use crate::model_file::ModelCard;
 pub const CARD: &str = "README.md";
 
 /// Returns the image of a card, of the file beside it; empty without one.
-#[must_use]
 pub fn image(file: Option<&str>) -> String {
     file.map_or_else(String::new, |file| {
         format!("![The concepts that the model knows, by their place in its space]({file})\n\n")

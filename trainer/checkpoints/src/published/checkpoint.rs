@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use espalier_core::input::{Preprocess, ResizeMode};
+use espalier_core::input::ResizeMode;
 use espalier_core::model::{DualConfig, LiftKind};
 use espalier_core::weights::Tensors;
 use espalier_io::disk::weights_file::Stored;
 use espalier_io::exit::usage;
 use serde_json::Value;
 
-use crate::model_file::{self, ModelCard};
+use crate::model_file::ModelCard;
 
 /// A checkpoint as read from disk.
 #[derive(Clone, Debug)]
@@ -87,12 +87,6 @@ fn shortest_decimal(value: f32) -> f64 {
     } else {
         f64::from(value)
     }
-}
-
-/// Returns how photos are prepared for a checkpoint.
-pub(super) fn preprocess(card: &ModelCard) -> Preprocess {
-    let imported = card.origin.as_ref().map(|o| o.preprocess);
-    imported.unwrap_or_else(|| model_file::preprocess(&card.config))
 }
 
 pub(super) fn pretty(value: &Value) -> anyhow::Result<String> {

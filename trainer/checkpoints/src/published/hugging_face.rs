@@ -7,9 +7,7 @@ use espalier_core::model::{Pool, Positions};
 use espalier_core::nn::Activation;
 use serde_json::{Map, Value, json};
 
-use super::checkpoint::{
-    Checkpoint, Requirements, Written, pixels, preprocess, pretty, require_clip,
-};
+use super::checkpoint::{Checkpoint, Requirements, Written, pixels, pretty, require_clip};
 use crate::model_file::MERGES;
 
 fn activation(activation: Activation) -> &'static str {
@@ -52,7 +50,7 @@ fn preprocessor(checkpoint: &Checkpoint) -> anyhow::Result<Value> {
     let side = checkpoint.card.config.vision.image_size;
     let [mean, std] = pixels(checkpoint)?;
     let square = json!({"height": side, "width": side});
-    let preprocess = preprocess(&checkpoint.card);
+    let preprocess = checkpoint.card.preprocess();
     let crop = preprocess.resize == ResizeMode::CentreCrop;
     let (processor, filter) = match preprocess.resampling {
         Resampling::Bicubic => ("CLIPImageProcessorFast", 3),
@@ -100,7 +98,7 @@ pub(super) fn write(checkpoint: &Checkpoint) -> anyhow::Result<Written> {
     let c = &checkpoint.card.config;
     let v = &c.vision;
     let mut requirements = Requirements::new("hf");
-    require_clip(&mut requirements, c, preprocess(&checkpoint.card).resize);
+    require_clip(&mut requirements, c, checkpoint.card.preprocess().resize);
     requirements.check(v.pool == Pool::Class, "the class token as feature", v.pool);
     requirements.check(v.pre_norm, "a norm before the first block", "none");
     let learned = v.positions == Positions::Learned;

@@ -7,9 +7,7 @@ use espalier_core::model::{Pool, Positions};
 use espalier_core::nn::Activation;
 use serde_json::{Value, json};
 
-use super::checkpoint::{
-    Checkpoint, Requirements, Written, pixels, preprocess, pretty, require_clip,
-};
+use super::checkpoint::{Checkpoint, Requirements, Written, pixels, pretty, require_clip};
 
 /// Returns the ratio by which open_clip multiplies the width before truncating to an integer.
 fn ratio(hidden: usize, width: usize) -> f64 {
@@ -57,7 +55,7 @@ fn model_cfg(checkpoint: &Checkpoint) -> Value {
 pub(super) fn write(checkpoint: &Checkpoint) -> anyhow::Result<Written> {
     let c = &checkpoint.card.config;
     let (v, t) = (&c.vision, &c.text);
-    let preprocess = preprocess(&checkpoint.card);
+    let preprocess = checkpoint.card.preprocess();
     let mode = preprocess.resize;
     let mut requirements = Requirements::new("open_clip");
     require_clip(&mut requirements, c, mode);

@@ -21,7 +21,6 @@ pub struct Anchors {
 impl Anchors {
     /// Creates the anchors from synset ids `classes` and their directions `rows [classes, width]`,
     /// of length 1.
-    #[must_use]
     pub fn new(taxonomy: &Taxonomy, classes: &[String], rows: &[f32], width: usize) -> Self {
         let rows: HashMap<&str, &[f32]> = classes
             .iter()
@@ -44,22 +43,14 @@ impl Anchors {
     }
 
     /// Appends target directions of other texts, `[n, width]`, after those of the nodes.
-    #[must_use]
     pub fn with_directions(mut self, directions: &[f32]) -> Self {
         self.values.extend_from_slice(directions);
         self
     }
 
     /// Returns the number of rows: the nodes, then the appended ones.
-    #[must_use]
     pub fn rows(&self) -> usize {
         self.values.len() / self.width.max(1)
-    }
-
-    /// Returns the direction of a node, `[width]`.
-    #[must_use]
-    pub fn of(&self, node: NodeIx) -> &[f32] {
-        &self.values[node.index() * self.width..][..self.width]
     }
 }
 
@@ -75,7 +66,7 @@ mod tests {
         let taxonomy = Taxonomy::from_tsv(TREE).unwrap();
         let classes = ["b", "a"].map(str::to_owned);
         let anchors = Anchors::new(&taxonomy, &classes, &[0.0, 1.0, 1.0, 0.0], 2);
-        let of = |id: &str| anchors.of(taxonomy.find(id).unwrap()).to_vec();
+        let of = |id: &str| anchors.values[2 * taxonomy.find(id).unwrap().index()..][..2].to_vec();
         assert_eq!((of("a"), of("b")), (vec![1.0, 0.0], vec![0.0, 1.0]));
         let half = 0.5_f32.sqrt();
         assert!(of("r").iter().all(|v| (v - half).abs() < 1e-6));

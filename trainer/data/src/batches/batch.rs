@@ -63,7 +63,6 @@ pub enum BatchContent {
 
 impl BatchContent {
     /// Returns the crops, if the samples have some.
-    #[must_use]
     pub fn box_images(&self) -> Option<&ImageBatch> {
         match self {
             Self::Boxed { images, .. } => Some(images),
@@ -72,7 +71,6 @@ impl BatchContent {
     }
 
     /// Returns the tokens of the texts: those of phrases or chains.
-    #[must_use]
     pub fn texts(&self) -> Option<&TokenBatch> {
         match self {
             Self::Boxed { phrases, .. } => Some(phrases),
@@ -119,7 +117,6 @@ pub struct Batch {
 impl Batch {
     /// Returns the number of the first sample with the same image for each sample, `[b]`; `None` if no
     /// image is there twice. Records of a shard with the same key have the same image.
-    #[must_use]
     pub fn same_images(&self) -> Option<Vec<u32>> {
         let mut first: HashMap<(u32, &str), u32> = HashMap::with_capacity(self.keys.len());
         let keys = self.shards.iter().zip(&self.keys);

@@ -1,5 +1,6 @@
 //! Settings for making batches of a dataset.
 
+use std::fmt::Display;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -71,7 +72,6 @@ pub struct BatchSpec {
 impl BatchSpec {
     /// Returns the training recipe of notation 4 for `image_size`: random crops of the white-padded
     /// image, boxes needed, seed 0, two workers, two batches ahead, 1 % broken.
-    #[must_use]
     pub fn new(batch_size: usize, image_size: u32, context: usize) -> Self {
         Self {
             batch_size,
@@ -100,7 +100,6 @@ impl BatchSpec {
 
     /// Returns the rows of a batch whose images this process decodes; `None` if all processes hold all
     /// of them.
-    #[must_use]
     pub fn own_rows(&self) -> Option<Range<usize>> {
         let (rank, world) = self.share;
         // The boxes of scenes are shared between the rows of a batch, and features are at hand.
@@ -112,7 +111,6 @@ impl BatchSpec {
     }
 
     /// Returns the lanes that process `rank` reads.
-    #[must_use]
     pub fn lanes_of(&self, rank: usize) -> Range<usize> {
         match self.own_rows() {
             None => 0..self.lanes,
@@ -134,65 +132,29 @@ impl BatchSpec {
     /// # Errors
     /// If a field is out of its range; names the first one.
     pub fn check(&self) -> Result<()> {
-        let checks: [(&'static str, bool, &'static str, String); 7] = [
-            (
-                "batch size",
-                self.batch_size >= 1,
-                "at least 1",
-                self.batch_size.to_string(),
-            ),
-            (
-                "image size",
-                self.image_size >= 1,
-                "at least 1",
-                self.image_size.to_string(),
-            ),
-            (
-                "context",
-                self.context >= 2,
-                "at least 2",
-                self.context.to_string(),
-            ),
-            (
-                "lanes",
-                (1..=self.batch_size).contains(&self.lanes),
-                "at least 1 and at most the batch size",
-                self.lanes.to_string(),
-            ),
-            (
-                "prefetch",
-                self.prefetch >= 1,
-                "at least 1",
-                self.prefetch.to_string(),
-            ),
-            (
-                "max-broken",
-                (0.0..=1.0).contains(&self.max_broken),
-                "a fraction in [0, 1]",
-                self.max_broken.to_string(),
-            ),
-            (
-                "min-box-px",
-                self.min_box_px >= 0.0 && self.min_box_px.is_finite(),
-                "a number of pixels, 0 or more",
-                self.min_box_px.to_string(),
-            ),
-        ];
-        for (field, fits, expected, found) in checks {
-            if !fits {
-                return Err(DataError::Setting {
-                    field,
-                    expected,
-                    found,
-                });
-            }
-        }
-        Ok(())
+        let check = |field, expected, found: &dyn Display, fits: bool| match fits {
+            true => Ok(()),
+            false => Err(DataError::setting(field, expected, found)),
+        };
+        let (batch_size, lanes, min_box_px) = (self.batch_size, self.lanes, self.min_box_px);
+        check("batch size", "at least 1", &batch_size, batch_size >= 1)?;
+        let (image_size, context) = (self.image_size, self.context);
+        check("image size", "at least 1", &image_size, image_size >= 1)?;
+        check("context", "at least 2", &context, context >= 2)?;
+        let some_rows_each = (1..=batch_size).contains(&lanes);
+        let expected = "at least 1 and at most the batch size";
+        check("lanes", expected, &lanes, some_rows_each)?;
+        check("prefetch", "at least 1", &self.prefetch, self.prefetch >= 1)?;
+        let share = self.max_broken;
+        let is_share = (0.0..=1.0).contains(&share);
+        check("max-broken", "a fraction in [0, 1]", &share, is_share)?;
+        let is_size = min_box_px >= 0.0 && min_box_px.is_finite();
+        let expected = "a number of pixels, 0 or more";
+        check("min-box-px", expected, &min_box_px, is_size)
     }
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

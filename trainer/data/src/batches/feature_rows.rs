@@ -33,7 +33,6 @@ impl fmt::Debug for FeatureRows {
 
 impl FeatureRows {
     /// Creates an empty table; `width` is at least 1.
-    #[must_use]
     pub fn new(width: usize) -> Self {
         Self {
             width: width.max(1),
@@ -43,13 +42,11 @@ impl FeatureRows {
     }
 
     /// Returns the number of rows.
-    #[must_use]
     pub fn count(&self) -> usize {
         self.count
     }
 
     /// Returns the number of values per row.
-    #[must_use]
     pub fn width(&self) -> usize {
         self.width
     }
@@ -66,7 +63,6 @@ impl FeatureRows {
     }
 
     /// Returns a row; empty if the row does not exist.
-    #[must_use]
     pub fn row(&self, index: usize) -> &[f16] {
         let block = self.blocks.partition_point(|(first, _)| *first <= index);
         let Some((first, values)) = block.checked_sub(1).map(|block| &self.blocks[block]) else {
@@ -77,7 +73,6 @@ impl FeatureRows {
     }
 
     /// Returns the given rows in `f32`, in that order; a missing row is all zeros.
-    #[must_use]
     pub fn gather(&self, rows: &[u32]) -> Features {
         let mut values = vec![0.0; rows.len() * self.width];
         for (row, into) in rows.iter().zip(values.chunks_exact_mut(self.width)) {

@@ -20,7 +20,6 @@ pub struct Pixels {
 
 impl Pixels {
     /// Packs images of `size` x `size`.
-    #[must_use]
     pub fn pack(size: u32, images: &[&RgbImage]) -> Self {
         let count = images.len();
         let mut bytes = Vec::with_capacity(count * 3 * (size as usize).pow(2));
@@ -50,7 +49,6 @@ impl Pixels {
 
     /// Returns `[count, 3, size, size]` in [0, 1]: the values of
     /// [`espalier_core::input::to_planes`].
-    #[must_use]
     pub fn to_planes(&self) -> Vec<f32> {
         self.bytes
             .iter()
@@ -70,7 +68,6 @@ pub enum ImageBatch {
 
 impl ImageBatch {
     /// Returns the number of images.
-    #[must_use]
     pub fn count(&self) -> usize {
         match self {
             Self::Pixels(images) => images.count,
@@ -79,7 +76,6 @@ impl ImageBatch {
     }
 
     /// Returns the pixels; `None` if the batch holds features.
-    #[must_use]
     pub fn pixels(&self) -> Option<&Pixels> {
         match self {
             Self::Pixels(images) => Some(images),
@@ -88,7 +84,6 @@ impl ImageBatch {
     }
 
     /// Returns the features; `None` if the batch holds images.
-    #[must_use]
     pub fn features(&self) -> Option<&Features> {
         match self {
             Self::Pixels(_) => None,
@@ -98,7 +93,6 @@ impl ImageBatch {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use image::Rgb;
 

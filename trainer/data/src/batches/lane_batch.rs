@@ -44,7 +44,6 @@ enum OutlineContent {
 
 impl Outline {
     /// Returns the outline of the rows of a lane.
-    #[must_use]
     pub fn of(batch: &Batch) -> Self {
         Self {
             images: batch.image_rows.total,
@@ -66,7 +65,6 @@ impl Outline {
     }
 
     /// Returns the rows with no image of this process, for images of side `size`.
-    #[must_use]
     pub fn into_batch(self, size: u32) -> Batch {
         let none = || ImageBatch::Pixels(Pixels::pack(size, &[]));
         Batch {
@@ -103,7 +101,6 @@ impl Outline {
 /// together, so `--method parts` reads all lanes at once.
 ///
 /// `None` without any lane.
-#[must_use]
 pub fn joined(lanes: Vec<Batch>, spec: &BatchSpec) -> Option<Batch> {
     if lanes.len() == 1 {
         return lanes.into_iter().next();
@@ -191,7 +188,6 @@ fn joined_chains(lanes: &[Batch]) -> Option<Chains> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::batches::feature_rows::Features;

@@ -31,7 +31,6 @@ impl TwoLevels {
     }
 
     /// Returns all names, superclasses and subclasses, without duplicates, sorted.
-    #[must_use]
     pub fn labels(&self) -> Vec<String> {
         let mut labels: Vec<String> = self.below.keys().cloned().collect();
         labels.extend(self.below.values().flatten().cloned());
@@ -41,7 +40,6 @@ impl TwoLevels {
     }
 
     /// Returns the superclass of a subclass, the first if there are several.
-    #[must_use]
     pub fn above(&self, subclass: &str) -> Option<&str> {
         let contains = |list: &&Vec<String>| list.iter().any(|s| s == subclass);
         let found = self.below.iter().find(|(_, list)| contains(list));
@@ -50,7 +48,6 @@ impl TwoLevels {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
@@ -70,14 +67,11 @@ mod tests {
         );
         assert_eq!(classes.above("sloth bear"), Some("bear"));
         assert_eq!(classes.above("cat"), None);
-        std::fs::write(&path, r#"{"bear": []}"#).unwrap();
-        assert_eq!(TwoLevels::open(&path).unwrap_err().exit_code(), 2);
-        std::fs::write(&path, "[]").unwrap();
-        assert!(
-            TwoLevels::open(&path)
-                .unwrap_err()
-                .to_string()
-                .contains("CHILS")
-        );
+        for other in [r#"{"bear": []}"#, "[]"] {
+            std::fs::write(&path, other).unwrap();
+            let error = TwoLevels::open(&path).unwrap_err();
+            assert!(error.to_string().contains("CHILS"), "{error}");
+            assert_eq!(error.exit_code(), 2);
+        }
     }
 }

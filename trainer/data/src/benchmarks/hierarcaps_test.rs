@@ -1,15 +1,13 @@
 //! HierarCaps' test set: a CSV of captions from general to specific, and their images (notation
 //! 5.4).
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use espalier_core::statements::Vocabulary;
-use espalier_io::disk::gzip::Unpacked;
-use espalier_io::disk::read;
 
 use crate::formats::captioned::Captioned;
-use crate::formats::image_index::{ImageIndex, last_number};
+use crate::formats::hierarcaps::csv_reader;
+use crate::formats::image_index::{ImageFiles, ImageIndex, last_number};
 use crate::records::caption_chains;
 use crate::records::coverage::Coverage;
 use crate::records::error::{DataError, Result};
@@ -49,30 +47,18 @@ fn csv_file(path: &Path) -> Result<PathBuf> {
         .ok_or_else(|| DataError::layout(path, EXPECTED, "no hierarcaps_test.csv"))
 }
 
-fn reader(file: &Path) -> Result<csv::Reader<Box<dyn std::io::Read>>> {
-    let open = read::open(file).map_err(DataError::io(file))?;
-    let source: Box<dyn std::io::Read> = if file.extension().is_some_and(|e| e == "gz") {
-        Box::new(Unpacked::new(open))
-    } else {
-        Box::new(open)
-    };
-    Ok(csv::ReaderBuilder::new().flexible(true).from_reader(source))
-}
-
 impl HierarcapsTest {
     /// Returns whether a path is such a CSV (by its columns), or a folder with one.
-    #[must_use]
     pub fn matches(path: &Path) -> bool {
-        let columns = csv_file(path)
-            .and_then(|file| reader(&file))
-            .map(|mut reader| {
-                reader.headers().is_ok_and(|h| {
-                    ["captions", "image_url"]
-                        .iter()
-                        .all(|c| h.iter().any(|f| f.trim() == *c))
-                })
-            });
-        columns.unwrap_or(false)
+        let file = csv_file(path).ok();
+        let reader = file.and_then(|file| csv_reader(&file).ok());
+        let Some(mut reader) = reader else {
+            return false;
+        };
+        reader.headers().is_ok_and(|header| {
+            let has = |column: &str| header.iter().any(|name| name.trim() == column);
+            ["captions", "image_url"].into_iter().all(has)
+        })
     }
 
     /// Reads the rows and locates their images.
@@ -83,11 +69,8 @@ impl HierarcapsTest {
         let file = csv_file(path)?;
         let csv_folder = folder_of(&file);
         let root = images.unwrap_or(if path.is_dir() { path } else { &csv_folder });
-        if !root.is_dir() {
-            return Err(DataError::NoSuchPath { path: root.into() });
-        }
-        let images = ImageIndex::of(&[root.to_owned()])?;
-        let mut rows = reader(&file)?;
+        let images = ImageIndex::of(root)?;
+        let mut rows = csv_reader(&file).map_err(DataError::io(&file))?;
         let unreadable = |e: csv::Error| DataError::layout(&file, EXPECTED, e.to_string());
         let header = rows.headers().map_err(unreadable)?.clone();
         let position = |column: &str| header.iter().position(|c| c.trim() == column);
@@ -100,14 +83,14 @@ impl HierarcapsTest {
             ));
         };
         let mut data = Self::default();
-        let mut image_index: BTreeMap<PathBuf, usize> = BTreeMap::new();
+        let mut used = ImageFiles::default();
         for (row, record) in (1_u64..).zip(rows.records()) {
             let name = format!("row {row}");
             match record {
                 Ok(record) => {
                     let texts = record.get(captions).unwrap_or_default();
                     let url = record.get(url).unwrap_or_default();
-                    data.add_row(&name, texts, url, &images, &mut image_index);
+                    data.add_row(&name, texts, url, &images, &mut used);
                 }
                 Err(e) if e.is_io_error() => {
                     data.miss("file ends early", &name);
@@ -119,11 +102,11 @@ impl HierarcapsTest {
         if data.chains.is_empty() {
             return Err(DataError::layout(&file, EXPECTED, "no valid row"));
         }
+        data.images = used.paths;
         Ok(data)
     }
 
     /// Makes a chain by rule for each image: of its first caption that mentions enough for three statements.
-    #[must_use]
     pub fn of_captions(images: Captioned, vocabulary: &Vocabulary) -> Self {
         let mut data = Self::default();
         for (name, file, captions) in images.into_images() {
@@ -149,7 +132,7 @@ impl HierarcapsTest {
         texts: &str,
         url: &str,
         images: &ImageIndex,
-        image_index: &mut BTreeMap<PathBuf, usize>,
+        used: &mut ImageFiles,
     ) {
         let chain: Vec<String> = texts.split("=>").map(|t| t.trim().to_owned()).collect();
         let tiers = self.chains.first().map_or(chain.len(), Vec::len);
@@ -167,13 +150,7 @@ impl HierarcapsTest {
         let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
         let image = last_number(stem).and_then(|n| images.with_number(n));
         self.count(image.is_some(), url);
-        let index = image.map(|path| {
-            *image_index.entry(path.to_owned()).or_insert_with(|| {
-                self.images.push(path.to_owned());
-                self.images.len() - 1
-            })
-        });
-        self.image_of.push(index);
+        self.image_of.push(image.map(|path| used.number(path)));
         self.chains.push(chain);
     }
 
@@ -197,7 +174,6 @@ impl HierarcapsTest {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

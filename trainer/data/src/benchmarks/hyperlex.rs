@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use espalier_io::disk::read;
 
-use crate::formats::open_images::files;
 use crate::records::coverage::Coverage;
 use crate::records::error::{DataError, Result};
+use crate::records::walk;
 
 /// Expected file layout, for error messages.
 pub const EXPECTED: &str = "HyperLex as published: blank-separated text whose first line begins with \
@@ -43,7 +43,7 @@ fn text_file(path: &Path) -> Result<PathBuf> {
     if !path.is_dir() {
         return Err(DataError::layout(path, EXPECTED, "no such file or folder"));
     }
-    let all = files(path)?;
+    let all = walk::files_below(path)?.files;
     let named = |name: &str| {
         all.iter()
             .find(|p| p.file_name().is_some_and(|n| n == name))
@@ -114,7 +114,6 @@ impl Hyperlex {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
@@ -142,21 +141,12 @@ mod tests {
     fn another_file_is_rejected() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("x.txt");
+        let error = |path: &Path| Hyperlex::open(path).unwrap_err().to_string();
         std::fs::write(&path, "a b c\n").unwrap();
-        let error = Hyperlex::open(&path).unwrap_err().to_string();
-        assert!(error.contains("WORD1 WORD2") && error.contains("found a first line `a b c`"));
-        assert!(
-            Hyperlex::open(dir.path())
-                .unwrap_err()
-                .to_string()
-                .contains("hyperlex-all.txt")
-        );
+        let other = error(&path);
+        assert!(other.contains("WORD1 WORD2") && other.contains("found a first line `a b c`"));
+        assert!(error(dir.path()).contains("hyperlex-all.txt"));
         std::fs::write(&path, "WORD1 WORD2 POS TYPE AVG_SCORE\n").unwrap();
-        assert!(
-            Hyperlex::open(&path)
-                .unwrap_err()
-                .to_string()
-                .ends_with("found no pair")
-        );
+        assert!(error(&path).ends_with("found no pair"));
     }
 }

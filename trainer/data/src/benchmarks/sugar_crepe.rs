@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use crate::formats::image_index::ImageIndex;
+use crate::formats::image_index::{ImageFiles, ImageIndex};
 use crate::records::coverage::Coverage;
 use crate::records::error::{DataError, Result};
 
@@ -63,13 +63,9 @@ impl SugarCrepe {
         if !folder.is_dir() {
             return Err(DataError::layout(folder, EXPECTED, "no such folder"));
         }
-        let root = images.unwrap_or(folder);
-        if !root.is_dir() {
-            return Err(DataError::NoSuchPath { path: root.into() });
-        }
-        let images = ImageIndex::of(&[root.to_owned()])?;
+        let images = ImageIndex::of(images.unwrap_or(folder))?;
         let mut data = Self::default();
-        let mut image_index: BTreeMap<PathBuf, usize> = BTreeMap::new();
+        let mut used = ImageFiles::default();
         for kind in KINDS {
             // The published repository keeps them in a subfolder.
             let candidates = [format!("{kind}.json"), format!("data/{kind}.json")];
@@ -89,20 +85,16 @@ impl SugarCrepe {
                     continue;
                 };
                 data.coverage.usable(1);
-                let image = *image_index.entry(path.to_owned()).or_insert_with(|| {
-                    data.images.push(path.to_owned());
-                    data.images.len() - 1
-                });
-                data.kinds
-                    .entry(kind.to_owned())
-                    .or_default()
-                    .push(Question {
-                        image,
-                        caption: entry.caption,
-                        negative: entry.negative_caption,
-                    });
+                let question = Question {
+                    image: used.number(path),
+                    caption: entry.caption,
+                    negative: entry.negative_caption,
+                };
+                let questions = data.kinds.entry(kind.to_owned()).or_default();
+                questions.push(question);
             }
         }
+        data.images = used.paths;
         if data.kinds.is_empty() {
             let missing = data.coverage.missing.values().map(|m| m.count).sum::<u64>();
             let found = format!("no question with its image ({missing} questions without)");
@@ -113,7 +105,6 @@ impl SugarCrepe {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
@@ -129,13 +120,8 @@ mod tests {
         assert_eq!((data.coverage.expected, data.coverage.found), (2, 1));
         assert_eq!(data.coverage.odd["file not there"].count, 6);
         std::fs::write(dir.path().join("add_obj.json"), "[]").unwrap();
-        assert!(
-            SugarCrepe::open(dir.path(), None)
-                .unwrap_err()
-                .to_string()
-                .contains("add_obj")
-        );
-        let none = SugarCrepe::open(&dir.path().join("x"), None).unwrap_err();
-        assert!(none.to_string().contains("no such folder"));
+        let error = |path: &Path| SugarCrepe::open(path, None).unwrap_err().to_string();
+        assert!(error(dir.path()).contains("add_obj"));
+        assert!(error(&dir.path().join("x")).contains("no such folder"));
     }
 }

@@ -78,7 +78,6 @@ fn parse(text: &str, taxonomy: &Taxonomy) -> std::result::Result<Vec<TypedWord>,
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use espalier_io::disk::read;
 
-use crate::formats::image_index::ImageIndex;
-use crate::formats::open_images::files;
+use crate::formats::image_index::{ImageFiles, ImageIndex};
 use crate::records::coverage::Coverage;
 use crate::records::error::{DataError, Result};
+use crate::records::walk;
 
 /// Expected file layout, for error messages.
 pub const EXPECTED: &str = "VL-CheckList's corpus files (*.yaml with ANNO_PATH, IMG_ROOT and TYPE), \
@@ -85,7 +85,7 @@ impl VlChecklist {
     /// existing image.
     pub fn open(path: &Path, images: Option<&Path>) -> Result<Self> {
         let all = if path.is_dir() {
-            files(path)?
+            walk::files_below(path)?.files
         } else {
             vec![path.to_owned()]
         };
@@ -100,7 +100,7 @@ impl VlChecklist {
             path.parent().unwrap_or(path)
         };
         let mut data = Self::default();
-        let mut image_index: BTreeMap<PathBuf, usize> = BTreeMap::new();
+        let mut used = ImageFiles::default();
         for corpus in corpora {
             let text = read::text(corpus).map_err(DataError::io(corpus))?;
             let keys = yaml(&text);
@@ -119,10 +119,7 @@ impl VlChecklist {
                     .filter(|root| root.is_dir())
                     .unwrap_or_else(|| folder.to_owned()),
             };
-            if !root.is_dir() {
-                return Err(DataError::NoSuchPath { path: root });
-            }
-            let images = ImageIndex::of(&[root])?;
+            let images = ImageIndex::of(&root)?;
             // A corpus file may name one long list many times.
             let mut seen = BTreeSet::new();
             for list in lists.iter().filter(|list| seen.insert(*list)) {
@@ -133,10 +130,11 @@ impl VlChecklist {
                     kind: kind(&first("TYPE"), &file),
                     questions: Vec::new(),
                 };
-                data.read(&file, &images, &mut image_index, &mut list)?;
+                data.read(&file, &images, &mut used, &mut list)?;
                 data.lists.push(list);
             }
         }
+        data.images = used.paths;
         if data.lists.iter().all(|list| list.questions.is_empty()) {
             let missing = data.coverage.missing.values().map(|m| m.count).sum::<u64>();
             let found = format!("no question with its image ({missing} questions without)");
@@ -166,7 +164,7 @@ impl VlChecklist {
         &mut self,
         file: &Path,
         images: &ImageIndex,
-        image_index: &mut BTreeMap<PathBuf, usize>,
+        used: &mut ImageFiles,
         list: &mut List,
     ) -> Result<()> {
         let entries: Entries = DataError::read_json(file, EXPECTED)?;
@@ -182,12 +180,8 @@ impl VlChecklist {
                 continue;
             };
             self.coverage.usable(1);
-            let image = *image_index.entry(path.to_owned()).or_insert_with(|| {
-                self.images.push(path.to_owned());
-                self.images.len() - 1
-            });
             list.questions.push(Question {
-                image,
+                image: used.number(path),
                 positive,
                 negative,
             });
@@ -218,7 +212,6 @@ fn kind(corpus_type: &str, file: &Path) -> String {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -4,8 +4,8 @@ use image::RgbImage;
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
+use super::content::HashedRecord;
 use super::file::Entry;
-use super::hashed_record::HashedRecord;
 use super::view::{DecodedRecord, Subject, ViewSpec};
 use crate::batches::image_batch::Pixels;
 use crate::records::fault::{Broken, Fault};

@@ -1,4 +1,4 @@
-//! Content hash of a record with precomputed features: its stored image bytes and its boxes.
+//! A record without its pixels, and its content hash: that of its stored image bytes and its boxes.
 
 use sha2::{Digest, Sha256};
 
@@ -6,7 +6,7 @@ use super::view::Subject;
 use crate::records::boxes::Region;
 use crate::records::fault::{Broken, Fault};
 use crate::records::record_image::RecordImage;
-use crate::records::source::Record;
+use crate::records::source::{Record, Records};
 
 /// Hashes of a readable record, without its texts.
 pub(super) struct Content {
@@ -64,4 +64,33 @@ impl Content {
         first.copy_from_slice(&self.photo[..8]);
         u64::from_le_bytes(first)
     }
+}
+
+/// A readable record, without the pixels.
+pub(super) struct HashedRecord {
+    pub(super) record: Record,
+    pub(super) content: Content,
+}
+
+impl HashedRecord {
+    /// Reads a record of a unit.
+    pub(super) fn read(loaded: &dyn Records, row: usize) -> Result<Self, Broken> {
+        let record = loaded.read(row)?;
+        let content = Content::of(&record)?;
+        let record = without_pixels(record);
+        Ok(Self { record, content })
+    }
+}
+
+/// Removes the pixels of a record, but keeps whether it has an image.
+fn without_pixels(mut record: Record) -> Record {
+    if !matches!(record.image, RecordImage::None) {
+        record.image = RecordImage::Encoded(Vec::new());
+    }
+    for grounded in &mut record.boxes {
+        if matches!(grounded.region, Region::Crop(_)) {
+            grounded.region = Region::Crop(RecordImage::None);
+        }
+    }
+    record
 }

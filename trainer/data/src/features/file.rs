@@ -46,7 +46,7 @@ pub(super) enum Entry {
 }
 
 /// The content of a file.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct FeatureFile {
     pub(super) entries: Vec<Entry>,
     /// `[rows, width]`, record by record.

@@ -10,7 +10,6 @@ mod blocks;
 mod content;
 mod feature_dataset;
 mod file;
-mod hashed_record;
 mod outliers;
 mod precompute;
 mod texts;

@@ -17,9 +17,9 @@ use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::blocks::{Block, BlockDecoder};
+use super::content::HashedRecord;
 use super::feature_dataset::FeatureDataset;
 use super::file::{self, Entry, FeatureFile};
-use super::hashed_record::HashedRecord;
 use super::view::{Subject, ViewSpec};
 use crate::batches::feature_rows::FeatureRows;
 use crate::batches::image_batch::Pixels;
@@ -226,11 +226,7 @@ impl Precomputer<'_, '_> {
     /// Checks that storage has not failed: features that lack a record for this reason must not be
     /// kept.
     fn check(&self, broken: &Broken) -> Result<(), DataError> {
-        let shard = self
-            .inner
-            .units()
-            .get(self.unit)
-            .map_or(0, |unit| unit.shard);
+        let shard = self.inner.units()[self.unit].shard;
         DataError::check_record(self.inner.shard_name(shard), broken)
     }
 
@@ -244,19 +240,18 @@ impl Precomputer<'_, '_> {
         let hashed_records: Vec<Result<HashedRecord, Broken>> = self
             .pool
             .install(|| all.into_par_iter().map(hashed).collect());
-        for broken in hashed_records
-            .iter()
-            .filter_map(|hashed| hashed.as_ref().err())
-        {
-            self.check(broken)?;
+        for hashed in &hashed_records {
+            if let Err(broken) = hashed {
+                self.check(broken)?;
+            }
         }
         let width = self.settings.encoder.width();
         let mut layers: Vec<Layer> = Vec::new();
-        let subjects = [Subject::Photo, Subject::Crops];
-        for subject in subjects
-            .into_iter()
-            .take(1 + usize::from(self.settings.crops))
-        {
+        let subjects: &[Subject] = match self.settings.crops {
+            true => &[Subject::Photo, Subject::Crops],
+            false => &[Subject::Photo],
+        };
+        for &subject in subjects {
             for view in 0..self.settings.views.views.max(1) {
                 let path = self.path(subject, view, &hashed_records);
                 let stored = path
@@ -288,10 +283,8 @@ impl Precomputer<'_, '_> {
         if layers.iter().any(|layer| layer.stored.is_none()) {
             self.compute(loaded, &rows, &hashed_records, &mut layers)?;
         }
-        let mut records = Vec::with_capacity(hashed_records.len());
-        for hashed in hashed_records {
-            records.push(hashed.map(|hashed| hashed.record));
-        }
+        let records = hashed_records.into_iter();
+        let mut records: Vec<_> = records.map(|r| r.map(|hashed| hashed.record)).collect();
         for group in layers.chunks(views) {
             self.attach(group, &mut records)?;
         }
@@ -333,13 +326,7 @@ impl Precomputer<'_, '_> {
             .filter(|layer| layer.stored.is_none())
             .map(|layer| (layer.subject, layer.view))
             .collect();
-        let mut files: Vec<FeatureFile> = missing
-            .iter()
-            .map(|_| FeatureFile {
-                entries: Vec::new(),
-                values: Vec::new(),
-            })
-            .collect();
+        let mut files = vec![FeatureFile::default(); missing.len()];
         let decoder = BlockDecoder {
             loaded,
             views: &self.settings.views,

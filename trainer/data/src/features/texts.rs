@@ -26,7 +26,6 @@ pub struct TextStore {
 
 impl TextStore {
     /// Returns the file of an encoder, known by its `identity`, below a folder; it need not exist.
-    #[must_use]
     pub fn new(folder: &Path, identity: &str) -> Self {
         let name = format!("{identity}-{VERSION}.safetensors");
         Self {
@@ -35,7 +34,6 @@ impl TextStore {
     }
 
     /// Reads the file; empty if it is missing or cannot be used.
-    #[must_use]
     pub fn read(&self) -> StoredTexts {
         let bytes = fs::read(&self.path).ok();
         bytes.and_then(|bytes| parse(&bytes)).unwrap_or_default()
@@ -115,7 +113,6 @@ fn parse(bytes: &[u8]) -> Option<StoredTexts> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

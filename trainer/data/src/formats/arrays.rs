@@ -144,7 +144,6 @@ impl ArrayFormat {
 }
 
 /// Returns whether a folder holds one of the formats.
-#[must_use]
 pub fn matches(folder: &Path) -> bool {
     ArrayFormat::detect(folder).is_some()
 }
@@ -251,22 +250,12 @@ impl Records for Rows {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
-    use std::fs;
-
     use super::*;
     use crate::records::source::Dataset;
+    use crate::test_files::folder;
 
     const CIFAR: usize = 32 * 32;
-
-    fn folder(files: &[(&str, &[u8])]) -> tempfile::TempDir {
-        let dir = tempfile::tempdir().unwrap();
-        for (name, bytes) in files {
-            fs::write(dir.path().join(name), bytes).unwrap();
-        }
-        dir
-    }
 
     #[test]
     fn planes_become_pixels_and_the_fine_label_is_used() {
@@ -274,7 +263,7 @@ mod tests {
         bytes.extend((0..3 * CIFAR).map(|i| (i / CIFAR * 100 + i % CIFAR % 32) as u8));
         bytes.extend([0, 9, 1, 2, 3]);
         let names = b"apple\naquarium_fish\n\n";
-        let dir = folder(&[("test.bin", &bytes), ("fine_label_names.txt", names)]);
+        let dir = folder::<&[u8]>(&[("test.bin", &bytes), ("fine_label_names.txt", names)]);
         assert!(matches(dir.path()));
         let data = open(dir.path()).unwrap();
         assert_eq!(data.records(), 2);
@@ -294,7 +283,7 @@ mod tests {
     fn a_label_without_a_name_is_a_broken_record() {
         let mut bytes = vec![3];
         bytes.resize(1 + 3 * CIFAR, 0);
-        let dir = folder(&[
+        let dir = folder::<&[u8]>(&[
             ("test_batch.bin", &bytes),
             ("batches.meta.txt", b"airplane\n"),
         ]);
@@ -311,7 +300,7 @@ mod tests {
             .collect();
         let names = b"airplane\nbird\n";
         let open_with = |labels: &[u8]| {
-            let dir = folder(&[
+            let dir = folder::<&[u8]>(&[
                 ("test_X.bin", &bytes),
                 ("test_y.bin", labels),
                 ("class_names.txt", names),
@@ -336,7 +325,7 @@ mod tests {
     fn mnist_is_grey_and_its_files_have_headers() {
         let mut bytes = vec![9; 16];
         bytes.extend((0..28 * 28).map(|i| (i % 28) as u8));
-        let dir = folder(&[
+        let dir = folder::<&[u8]>(&[
             ("t10k-images-idx3-ubyte", &bytes),
             ("t10k-labels-idx1-ubyte", &[1, 1, 1, 1, 1, 1, 1, 1, 7]),
         ]);

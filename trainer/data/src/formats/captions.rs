@@ -4,20 +4,17 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use espalier_io::disk::read;
-
 use super::captioned::{Captioned, EXPECTED, Splits};
 use super::condition::split_condition;
 use super::grit::Grit;
 use crate::records::error::{DataError, Result};
-use crate::records::fault::{Broken, Cause, Fault};
+use crate::records::fault::Broken;
 use crate::records::mixture::Mixture;
 use crate::records::record_image::RecordImage;
 use crate::records::source::{Dataset, Record, Records};
 use crate::records::table::Table;
 
 /// Returns whether one of the paths is a file or folder of [`Captioned`], with or without a split.
-#[must_use]
 pub fn matches(paths: &[PathBuf]) -> bool {
     let mut files = paths.iter().map(|path| split_condition(path).0);
     files.any(|file| Captioned::matches(&file))
@@ -85,51 +82,32 @@ fn table(path: &Path, splits: Splits<'_>) -> Result<Option<Table>> {
 
 fn rows(file: &Path, mut found: Captioned) -> Table {
     let left_out = std::mem::take(&mut found.left_out);
-    let rows: Vec<Row> = found
-        .into_images()
-        .map(|(key, file, captions)| Row {
-            key,
-            file,
-            captions,
-        })
-        .collect();
+    let rows: Vec<Row> = found.into_images().collect();
     let name = file.display().to_string();
     Table::new(name, rows.len(), Arc::new(Rows(rows))).with_left_out(left_out)
 }
 
-/// An image of an index.
-struct Row {
-    key: String,
-    file: Option<PathBuf>,
-    captions: Vec<String>,
-}
+/// The name of an image in an index, its file and its captions.
+type Row = (String, Option<PathBuf>, Vec<String>);
 
 struct Rows(Vec<Row>);
 
 impl Records for Rows {
     fn read(&self, row: usize) -> std::result::Result<Record, Broken> {
-        let Row {
-            key,
-            file,
-            captions,
-        } = &self.0[row];
-        let read = || {
-            let missing = |detail: String| Fault::new(Cause::MissingImage, detail);
-            let file = file
-                .as_ref()
-                .ok_or_else(|| missing("file not found".into()))?;
-            let bytes = read::bytes(file).map_err(|e| missing(e.to_string()))?;
-            Record::captioned(key.clone(), RecordImage::Encoded(bytes), captions.clone())
-        };
-        read().map_err(|fault| fault.of(key))
+        let (key, file, captions) = &self.0[row];
+        let image = RecordImage::of_file(file.as_deref());
+        image
+            .and_then(|image| Record::captioned(key.clone(), image, captions.clone()))
+            .map_err(|fault| fault.of(key))
     }
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::records::fault::Cause;
     use crate::records::random::{Purpose, Random};
+    use crate::test_files::read_all;
 
     fn folder() -> tempfile::TempDir {
         let dir = tempfile::tempdir().unwrap();
@@ -149,15 +127,8 @@ mod tests {
     }
 
     fn read(paths: &[PathBuf]) -> Vec<std::result::Result<Record, Cause>> {
-        let data = open(paths, Splits::TRAINING).unwrap();
-        let units = data.units().iter().enumerate();
-        let records = units.flat_map(|(at, unit)| {
-            let loaded = data.load(at).unwrap();
-            let rows = 0..unit.records as usize;
-            rows.map(|row| loaded.read(row).map_err(|b| b.fault.cause))
-                .collect::<Vec<_>>()
-        });
-        records.collect()
+        let records = read_all(&*open(paths, Splits::TRAINING).unwrap()).into_iter();
+        records.map(|r| r.map_err(|b| b.fault.cause)).collect()
     }
 
     #[test]

@@ -87,7 +87,6 @@ fn has_classes(tar: &Path) -> bool {
 }
 
 /// Returns whether a path is such a tar, or a folder with some.
-#[must_use]
 pub fn matches(path: &Path) -> bool {
     if path.is_dir() {
         let tars = tars_in(&folder_of_tars(path));
@@ -201,46 +200,30 @@ impl Records for Rows {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::records::source::Dataset;
+    use crate::test_files::{folder, read_all, tar_of};
 
-    /// Writes a tar with an image and a `.cls` member for each class.
-    fn write(path: &Path, classes: &[&str]) {
-        let file = fs::File::create(path).unwrap();
-        let mut tar = tar::Builder::new(file);
-        for (at, class) in classes.iter().enumerate() {
-            for (name, bytes) in [("webp", "x"), ("cls", class)] {
-                let mut header = tar::Header::new_gnu();
-                header.set_size(bytes.len() as u64);
-                header.set_cksum();
-                let name = format!("s{at:07}.{name}");
-                tar.append_data(&mut header, name, bytes.as_bytes())
-                    .unwrap();
-            }
-        }
-        tar.finish().unwrap();
-    }
+    const TWO: [(&str, &str); 4] = [
+        ("s0.webp", "x"),
+        ("s0.cls", "1"),
+        ("s1.webp", "x"),
+        ("s1.cls", "0\n"),
+    ];
+    const ONE: [(&str, &str); 2] = [("s0.webp", "x"), ("s0.cls", "2")];
 
     fn labels(path: &Path) -> Vec<String> {
         assert!(matches(path));
-        let data = open(&[path.to_owned()]).unwrap();
-        let rows = data.load(0).unwrap();
-        let read = (0..data.records() as usize).map(|row| match rows.read(row) {
-            Ok(record) => record.synsets.concat(),
-            Err(broken) => broken.fault.detail,
-        });
-        read.collect()
+        let read = read_all(&open(&[path.to_owned()]).unwrap()).into_iter();
+        let label = |record: Record| record.synsets.concat();
+        read.map(|r| r.map_or_else(|broken| broken.fault.detail, label))
+            .collect()
     }
 
     #[test]
     fn a_benchmark_folder_and_a_tar_alone_are_read() {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = folder(&[("test/0.tar", tar_of(&TWO)), ("test/1.tar", tar_of(&ONE))]);
         let test = dir.path().join("test");
-        fs::create_dir(&test).unwrap();
-        write(&test.join("0.tar"), &["1", "0\n"]);
-        write(&test.join("1.tar"), &["2"]);
         assert_eq!(labels(&test.join("0.tar")), ["1", "0"]);
         fs::write(dir.path().join(NAMES), "airplane\ntabby cat\n").unwrap();
         let found = labels(dir.path());
@@ -251,16 +234,8 @@ mod tests {
 
     #[test]
     fn tars_with_captions_are_left_to_other_readers() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("0.tar");
-        let mut tar = tar::Builder::new(fs::File::create(&path).unwrap());
-        for name in ["1.jpg", "1.json", "1.cls"] {
-            let mut header = tar::Header::new_gnu();
-            header.set_size(1);
-            header.set_cksum();
-            tar.append_data(&mut header, name, "0".as_bytes()).unwrap();
-        }
-        tar.finish().unwrap();
-        assert!(!matches(&path));
+        let members = [("1.jpg", "0"), ("1.json", "0"), ("1.cls", "0")];
+        let dir = folder(&[("0.tar", tar_of(&members))]);
+        assert!(!matches(&dir.path().join("0.tar")));
     }
 }

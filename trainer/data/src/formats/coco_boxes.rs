@@ -4,19 +4,12 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use espalier_io::disk::read;
 use serde::Deserialize;
 
 use super::format::{Format, is_single, open_single};
-use crate::formats::image_index::ImageIndex;
-use crate::formats::open_images::files;
-use crate::records::boxes::{BoxTally, GroundedBox, Origin, Region};
+use crate::formats::image_index::{ImageIndex, folder_of_images};
+use crate::formats::scenes::{Scene, Scenes};
 use crate::records::error::{DataError, Result};
-use crate::records::fault::{Broken, Cause, Fault};
-use crate::records::frame;
-use crate::records::paths::folder_of;
-use crate::records::record_image::RecordImage;
-use crate::records::source::{Record, Records};
 use crate::records::table::Table;
 use crate::records::walk::{self, DANGLING};
 
@@ -82,8 +75,9 @@ fn json_file(path: &Path) -> Option<PathBuf> {
     if path.is_file() {
         return is_instances_json(path).then(|| path.to_owned());
     }
-    let all: Vec<PathBuf> = files(path)
+    let all: Vec<PathBuf> = walk::files_below(path)
         .ok()?
+        .files
         .into_iter()
         .filter(|p| is_instances_json(p))
         .collect();
@@ -97,18 +91,8 @@ fn json_file(path: &Path) -> Option<PathBuf> {
 }
 
 /// Returns whether a path is such a JSON, or a folder with one.
-#[must_use]
 pub fn matches(path: &Path) -> bool {
     json_file(path).is_some()
-}
-
-struct Scene {
-    key: String,
-    file: Option<PathBuf>,
-    boxes: Vec<(Arc<str>, [f64; 4])>,
-    /// Width and height by the index.
-    size: (f64, f64),
-    tally: BoxTally,
 }
 
 /// Reads the index and locates its images; groups enclosed by a single box are skipped.
@@ -119,15 +103,7 @@ struct Scene {
 pub fn open(path: &Path) -> Result<Table> {
     let file = json_file(path).ok_or_else(|| DataError::layout(path, EXPECTED, "no such file"))?;
     let index: Index = DataError::read_json(&file, EXPECTED)?;
-    // COCO's annotations are in a sibling folder of the image folders.
-    let folder = folder_of(&file);
-    let parent = folder.parent().filter(|_| folder.ends_with("annotations"));
-    let root = match parent {
-        _ if path.is_dir() => path,
-        Some(parent) => parent,
-        None => &folder,
-    };
-    let files = ImageIndex::of(&[root.to_owned()])?;
+    let files = ImageIndex::of(&folder_of_images(path, &file))?;
     let names: HashMap<u64, Arc<str>> = index
         .categories
         .iter()
@@ -149,12 +125,9 @@ pub fn open(path: &Path) -> Result<Table> {
             dangling += 1;
             continue;
         };
-        let scene = scenes.entry(image.id).or_insert_with(|| Scene {
-            key: image.file_name.clone(),
-            file: files.find(&image.file_name).map(Path::to_path_buf),
-            boxes: Vec::new(),
-            size: (image.width, image.height),
-            tally: BoxTally::default(),
+        let scene = scenes.entry(image.id).or_insert_with(|| {
+            let file = files.find(&image.file_name).map(Path::to_path_buf);
+            Scene::new(&image.file_name, file, Some((image.width, image.height)))
         });
         let [x, y, w, h] = annotation.bbox;
         let stored = [
@@ -163,13 +136,7 @@ pub fn open(path: &Path) -> Result<Table> {
             (x + w) / image.width,
             (y + h) / image.height,
         ];
-        let place = stored.map(|v| v.clamp(0.0, 1.0));
-        scene.tally.outside += u64::from(place != stored);
-        if place[2] > place[0] && place[3] > place[1] {
-            scene.boxes.push((Arc::clone(name), place));
-        } else {
-            scene.tally.inverted += 1;
-        }
+        scene.add(name, None, stored);
     }
     if scenes.is_empty() {
         let found = "no annotation of a listed image and category";
@@ -184,44 +151,13 @@ pub fn open(path: &Path) -> Result<Table> {
     Ok(Table::new(name, scenes.len(), Arc::new(Scenes(scenes))).with_left_out(left_out))
 }
 
-struct Scenes(Vec<Scene>);
-
-impl Records for Scenes {
-    fn read(&self, row: usize) -> std::result::Result<Record, Broken> {
-        let scene = &self.0[row];
-        let missing = |detail: String| Fault::new(Cause::MissingImage, detail).of(&scene.key);
-        let file = scene.file.as_ref();
-        let file = file.ok_or_else(|| missing("file not found".into()))?;
-        let bytes = read::bytes(file).map_err(|e| missing(e.to_string()))?;
-        let grounded = |(name, place): &(Arc<str>, [f64; 4])| GroundedBox {
-            phrase: name.to_string(),
-            region: Region::Relative(*place),
-            origin: Origin::NounChunk,
-            synset: None,
-        };
-        let mut boxes: Vec<GroundedBox> = scene.boxes.iter().map(grounded).collect();
-        let mut tally = scene.tally;
-        let image = RecordImage::Encoded(bytes);
-        frame::place(&image, Some(scene.size), &mut boxes, &mut tally);
-        let mut shown: Vec<&str> = boxes.iter().map(|b| b.phrase.as_str()).collect();
-        shown.sort_unstable();
-        shown.dedup();
-        // There is no caption; the list of labels replaces it.
-        let caption = shown.join(", ");
-        Ok(Record {
-            boxes,
-            tally,
-            ..Record::labelled(scene.key.clone(), image, None, caption)
-        })
-    }
-}
-
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use std::fs;
 
     use super::*;
+    use crate::records::boxes::Region;
+    use crate::records::fault::Cause;
     use crate::records::source::Dataset;
 
     #[test]

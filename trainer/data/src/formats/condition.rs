@@ -11,7 +11,6 @@ pub struct Condition {
 }
 
 /// Splits a path into the path itself and its condition, if it ends with one.
-#[must_use]
 pub fn split_condition(path: &Path) -> (PathBuf, Option<Condition>) {
     let text = path.to_string_lossy();
     let parts = text.split_once('?').filter(|_| !path.exists());

@@ -4,12 +4,10 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use espalier_io::disk::read;
-
 use super::format::{Format, open_all};
 use super::levels::{self, Purpose};
 use crate::records::error::{DataError, Result};
-use crate::records::fault::{Broken, Cause, Fault};
+use crate::records::fault::Broken;
 use crate::records::record_image::RecordImage;
 use crate::records::source::{Dataset, Record, Records, Unit};
 use crate::records::walk::{self, LeftOut};
@@ -41,6 +39,7 @@ pub struct Folders {
     left_out: LeftOut,
 }
 
+#[derive(Clone)]
 struct Class {
     label: String,
     images: Vec<PathBuf>,
@@ -63,7 +62,6 @@ fn label(name: &str) -> String {
 
 impl Folders {
     /// Returns whether a folder holds class folders rather than shards, or folders of splits with class folders.
-    #[must_use]
     pub fn matches(path: &Path) -> bool {
         levels::has_classes(path) || levels::roots(path, Purpose::Everything).is_some()
     }
@@ -126,9 +124,7 @@ impl Folders {
             left_out,
         })
     }
-}
 
-impl Folders {
     /// Iterates over all images with the label of their folder, in order.
     pub fn images(&self) -> impl Iterator<Item = (&str, &Path)> {
         self.classes.iter().flat_map(|class| {
@@ -154,42 +150,26 @@ impl Dataset for Folders {
     }
 
     fn load(&self, unit: usize) -> std::result::Result<Box<dyn Records>, Broken> {
-        let class = &self.classes[unit];
-        Ok(Box::new(Pixels {
-            label: class.label.clone(),
-            images: class.images.clone(),
-        }))
+        Ok(Box::new(self.classes[unit].clone()))
     }
 }
 
-struct Pixels {
-    label: String,
-    images: Vec<PathBuf>,
-}
-
-impl Records for Pixels {
+impl Records for Class {
     fn read(&self, row: usize) -> std::result::Result<Record, Broken> {
         let path = &self.images[row];
         let key = walk::shown(path);
-        let bytes = read::bytes(path)
-            .map_err(|e| Fault::new(Cause::MissingImage, e.to_string()).of(&key))?;
+        let image = RecordImage::of_file(Some(path)).map_err(|fault| fault.of(&key))?;
         // The last name of a lineage, or the class itself.
         let last = self.label.rsplit('/').next().unwrap_or(&self.label);
-        Ok(Record::labelled(
-            key,
-            RecordImage::Encoded(bytes),
-            Some(self.label.clone()),
-            last.replace('_', " "),
-        ))
+        let (label, caption) = (Some(self.label.clone()), last.replace('_', " "));
+        Ok(Record::labelled(key, image, label, caption))
     }
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
-    use std::fs;
-
     use super::*;
+    use crate::test_files::folder_with;
 
     #[test]
     fn lineage_folders_give_the_lineage_and_others_their_name() {
@@ -209,12 +189,7 @@ mod tests {
 
     #[test]
     fn the_folders_of_splits_are_read_as_one() {
-        let dir = tempfile::tempdir().unwrap();
-        for file in ["train/cat/1.jpg", "val/cat/2.jpg", "test/dog/3.jpg"] {
-            let path = dir.path().join(file);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, "x").unwrap();
-        }
+        let dir = folder_with(&["train/cat/1.jpg", "val/cat/2.jpg", "test/dog/3.jpg"]);
         assert!(Folders::matches(dir.path()));
         let classes = Folders::open(&[dir.path().to_owned()]).unwrap();
         let labels: Vec<&str> = classes.images().map(|(label, _)| label).collect();
@@ -223,23 +198,14 @@ mod tests {
 
     #[test]
     fn images_are_labelled_by_their_folder() {
-        let dir = tempfile::tempdir().unwrap();
-        for (class, name) in [
-            ("n1", "b.png"),
-            ("n1", "a.PNG"),
-            ("n2", "c.png"),
-            ("n2", "x.txt"),
-        ] {
-            fs::create_dir_all(dir.path().join(class)).unwrap();
-            let path = dir.path().join(class).join(name);
-            if name == "x.txt" {
-                fs::write(path, "no image").unwrap();
-            } else {
-                let image = image::RgbImage::from_pixel(8, 8, image::Rgb([9, 9, 9]));
-                image
-                    .save_with_format(path, image::ImageFormat::Png)
-                    .unwrap();
-            }
+        let dir = folder_with(&["n2/x.txt"]);
+        std::fs::create_dir(dir.path().join("n1")).unwrap();
+        for name in ["n1/b.png", "n1/a.PNG", "n2/c.png"] {
+            let image = image::RgbImage::from_pixel(8, 8, image::Rgb([9, 9, 9]));
+            let format = image::ImageFormat::Png;
+            image
+                .save_with_format(dir.path().join(name), format)
+                .unwrap();
         }
         assert!(Folders::matches(dir.path()));
         let data = Folders::open(&[dir.path().to_owned()]).unwrap();

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use super::format::{Format, open_all};
 use super::levels;
-use crate::formats::parquet_shard::{self, Footer};
+use crate::formats::parquet_shard;
 use crate::formats::tar_shard::TarShard;
 use crate::records::boxes::Boxes;
 use crate::records::error::{DataError, Result, first_names};
@@ -49,6 +49,7 @@ pub struct Grit {
 #[derive(Default)]
 struct Opened {
     left_out: LeftOut,
+    /// Records and bytes of each unit.
     parts: Vec<(u32, u64)>,
     complete: u64,
     unreadable: Option<Broken>,
@@ -147,45 +148,32 @@ impl Grit {
             left_out,
         })
     }
-
-    /// Returns the number of shards.
-    #[must_use]
-    pub fn shards(&self) -> usize {
-        self.shards.len()
-    }
 }
 
 fn open_shard(path: &Path, container: Container, boxes: Boxes) -> Result<Opened> {
     match container {
         Container::Parquet => match parquet_shard::open(path, boxes)? {
-            Footer::RowGroups(groups) => Ok(Opened {
-                complete: groups.iter().map(|group| group.rows).sum(),
-                parts: groups
-                    .iter()
-                    .map(|group| (u32::try_from(group.rows).unwrap_or(u32::MAX), group.bytes))
-                    .collect(),
+            Ok(parts) => Ok(Opened {
+                complete: parts.iter().map(|(rows, _)| u64::from(*rows)).sum(),
+                parts,
                 ..Opened::default()
             }),
-            Footer::Unreadable(fault) => Ok(Opened {
+            Err(fault) => Ok(Opened {
                 parts: vec![(1, 0)],
                 unreadable: Some(fault.of("first")),
                 ..Opened::default()
             }),
         },
         Container::Tar => {
-            let mut shard = TarShard::open(path, boxes)?;
+            let shard = TarShard::open(path, boxes)?;
             let records = u32::try_from(shard.records()).unwrap_or(u32::MAX);
-            let complete = shard.complete_records() as u64;
+            let complete = shard.groups.len() as u64;
             Ok(Opened {
-                left_out: std::mem::take(&mut shard.left_out),
+                left_out: shard.left_out,
                 // Only member offsets are held in memory; images are read one by one.
                 parts: vec![(records, 0)],
                 complete,
-                unreadable: if complete == 0 {
-                    shard.tail().cloned()
-                } else {
-                    None
-                },
+                unreadable: shard.tail.filter(|_| complete == 0),
             })
         }
     }

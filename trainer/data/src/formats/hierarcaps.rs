@@ -10,6 +10,7 @@ use std::sync::Arc;
 use espalier_io::disk::gzip::Unpacked;
 use espalier_io::disk::read;
 
+use crate::formats::open_images::column_places;
 use crate::records::error::{DataError, Result, first_names};
 use crate::records::fault::{Broken, Cause, Fault};
 use crate::records::lineage::TextChain;
@@ -76,17 +77,11 @@ impl Hierarcaps {
     }
 }
 
-fn texts(field: &str) -> Vec<String> {
-    field
-        .split(ARROW)
-        .map(|text| text.trim().to_owned())
-        .collect()
-}
-
 /// Parses the chain of a row.
 fn chain(positive: &str, negative: &str, drop_tier: usize) -> Row {
     let side = |name: &str, field: &str| {
-        let mut tiers = texts(field);
+        let texts = field.split(ARROW).map(|text| text.trim().to_owned());
+        let mut tiers: Vec<String> = texts.collect();
         if tiers.len() != TIERS {
             let detail = format!("{name}: expected {TIERS} tiers, found {}", tiers.len());
             return Err(Fault::new(Cause::WrongTiers, detail));
@@ -106,32 +101,29 @@ fn chain(positive: &str, negative: &str, drop_tier: usize) -> Row {
     })
 }
 
-fn read(path: &Path, drop_tier: usize) -> Result<Vec<Row>> {
-    let file = read::open(path).map_err(|e| match e.kind() {
-        std::io::ErrorKind::NotFound => DataError::NoSuchPath { path: path.into() },
-        _ => DataError::io(path)(e),
-    })?;
+/// Opens a CSV, plain or gzipped by its extension.
+///
+/// # Errors
+/// The system's.
+pub(crate) fn csv_reader(path: &Path) -> std::io::Result<csv::Reader<Box<dyn Read>>> {
+    let file = read::open(path)?;
     let gzipped = path
         .extension()
         .is_some_and(|e| e.eq_ignore_ascii_case("gz"));
-    let source: Box<dyn Read> = if gzipped {
-        Box::new(Unpacked::new(file))
-    } else {
-        Box::new(file)
+    let source: Box<dyn Read> = match gzipped {
+        true => Box::new(Unpacked::new(file)),
+        false => Box::new(file),
     };
-    let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(source);
+    Ok(csv::ReaderBuilder::new().flexible(true).from_reader(source))
+}
+
+fn read(path: &Path, drop_tier: usize) -> Result<Vec<Row>> {
+    let mut reader = csv_reader(path).map_err(|e| match e.kind() {
+        std::io::ErrorKind::NotFound => DataError::NoSuchPath { path: path.into() },
+        _ => DataError::io(path)(e),
+    })?;
     let header = reader.headers().map_err(|e| unreadable(path, &e))?.clone();
-    let position = |column: &str| header.iter().position(|c| c.trim() == column);
-    let required = ["positive", "negative"];
-    let (Some(positive), Some(negative)) = (position(required[0]), position(required[1])) else {
-        let missing = required.iter().filter(|c| position(c).is_none());
-        return Err(DataError::Columns {
-            file: path.into(),
-            expected: required.map(str::to_owned).to_vec(),
-            missing: missing.map(|c| (*c).to_owned()).collect(),
-            found: header.iter().map(str::to_owned).collect(),
-        });
-    };
+    let [positive, negative] = column_places(path, &header, ["positive", "negative"])?;
     let mut rows = Vec::new();
     for record in reader.records() {
         let row = match record {
@@ -202,7 +194,6 @@ impl Records for Rows {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use std::io::Write;
 

@@ -4,19 +4,49 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::records::error::Result;
+use crate::records::error::{DataError, Result};
+use crate::records::paths::folder_of;
 use crate::records::walk::{self, LeftOut, NO_IMAGE, UNLISTED};
 
-/// Image files below given folders, by name and by number.
+/// Image files below a folder, by name and by number.
 #[derive(Clone, Debug, Default)]
 pub struct ImageIndex {
     names: HashMap<String, Vec<PathBuf>>,
     numbers: HashMap<u64, PathBuf>,
-    count: usize,
+}
+
+/// Image files without repetitions, in the order of their first use.
+#[derive(Default)]
+pub(crate) struct ImageFiles {
+    numbers: HashMap<PathBuf, usize>,
+    /// The files.
+    pub(crate) paths: Vec<PathBuf>,
+}
+
+impl ImageFiles {
+    /// Returns the index of a file among [`paths`](Self::paths); appends one that is new.
+    pub(crate) fn number(&mut self, path: &Path) -> usize {
+        *self.numbers.entry(path.to_owned()).or_insert_with(|| {
+            self.paths.push(path.to_owned());
+            self.paths.len() - 1
+        })
+    }
+}
+
+/// Returns the folder below which the images of an index are searched: a folder that was named, else that of the index
+/// file. COCO's annotations are in a sibling folder of the image folders.
+pub(crate) fn folder_of_images(path: &Path, file: &Path) -> PathBuf {
+    if path.is_dir() {
+        return path.to_owned();
+    }
+    let folder = folder_of(file);
+    match folder.ends_with("annotations") {
+        true => folder_of(&folder),
+        false => folder,
+    }
 }
 
 /// Returns the integer value of the last run of digits of a name (notation 5.4).
-#[must_use]
 pub fn last_number(name: &str) -> Option<u64> {
     let end = name.rfind(|c: char| c.is_ascii_digit())? + 1;
     let start = name[..end]
@@ -39,32 +69,34 @@ fn common_folder<'a>(files: &[&'a Path]) -> Option<&'a Path> {
 }
 
 impl ImageIndex {
-    /// Indexes the given folders recursively.
+    /// Indexes a folder recursively.
     ///
     /// # Errors
-    /// If a folder cannot be read.
-    pub fn of(folders: &[PathBuf]) -> Result<Self> {
+    /// If there is no such folder, or it cannot be read.
+    pub fn of(folder: &Path) -> Result<Self> {
+        if !folder.is_dir() {
+            return Err(DataError::NoSuchPath {
+                path: folder.into(),
+            });
+        }
         let mut index = Self::default();
-        for folder in folders {
-            for path in walk::images_below(folder)?.files {
-                let Some(name) = path.file_name().map(|n| n.to_string_lossy().into_owned()) else {
-                    continue;
-                };
-                let stem = name
-                    .rsplit_once('.')
-                    .map_or(name.as_str(), |(stem, _)| stem);
-                if let Some(number) = last_number(stem) {
-                    index.numbers.entry(number).or_insert_with(|| path.clone());
-                }
-                index.names.entry(name).or_default().push(path);
-                index.count += 1;
+        for path in walk::images_below(folder)?.files {
+            let Some(name) = path.file_name().map(|n| n.to_string_lossy().into_owned()) else {
+                continue;
+            };
+            let stem = name
+                .rsplit_once('.')
+                .map_or(name.as_str(), |(stem, _)| stem);
+            if let Some(number) = last_number(stem) {
+                index.numbers.entry(number).or_insert_with(|| path.clone());
             }
+            index.names.entry(name).or_default().push(path);
         }
         Ok(index)
     }
 
     /// Returns what is left out, by rule: the images that are not among the files in use, and below the folder that
-    /// holds all images in use, all other entries. Nothing, if no image in use lies in the indexed folders.
+    /// holds all images in use, all other entries. Nothing, if no image in use lies in the indexed folder.
     ///
     /// # Errors
     /// If a folder cannot be read.
@@ -105,21 +137,8 @@ impl ImageIndex {
         Ok(left_out)
     }
 
-    /// Returns the number of images.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.count
-    }
-
-    /// Returns whether there are no images.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.count == 0
-    }
-
     /// Returns the image with this name. If there are several, returns the one whose folders match
     /// those in the name, or else the first.
-    #[must_use]
     pub fn find(&self, name: &str) -> Option<&Path> {
         let all = self.names.get(base(name))?;
         let same_folder = all.iter().find(|path| path.ends_with(name));
@@ -127,16 +146,15 @@ impl ImageIndex {
     }
 
     /// Returns the image whose name without extension ends in this number.
-    #[must_use]
     pub fn with_number(&self, number: u64) -> Option<&Path> {
         self.numbers.get(&number).map(PathBuf::as_path)
     }
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::test_files::folder_with;
 
     #[test]
     fn the_last_run_of_digits_is_the_number() {
@@ -149,26 +167,14 @@ mod tests {
 
     #[test]
     fn images_are_found_by_name_folder_and_number() {
-        let dir = tempfile::tempdir().unwrap();
-        for name in ["a/x_0007.jpg", "b/x_0007.jpg", "b/y.PNG", "b/note.txt"] {
-            let path = dir.path().join(name);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, "x").unwrap();
+        let dir = folder_with(&["a/x_0007.jpg", "b/x_0007.jpg", "b/y.PNG", "b/note.txt"]);
+        let index = ImageIndex::of(dir.path()).unwrap();
+        for (name, file) in [
+            ("b/x_0007.jpg", "b/x_0007.jpg"),
+            ("elsewhere/x_0007.jpg", "a/x_0007.jpg"),
+        ] {
+            assert!(index.find(name).unwrap().ends_with(file), "{name}");
         }
-        let index = ImageIndex::of(&[dir.path().to_owned()]).unwrap();
-        assert_eq!(index.len(), 3);
-        assert!(
-            index
-                .find("b/x_0007.jpg")
-                .unwrap()
-                .ends_with("b/x_0007.jpg")
-        );
-        assert!(
-            index
-                .find("elsewhere/x_0007.jpg")
-                .unwrap()
-                .ends_with("a/x_0007.jpg")
-        );
         assert!(index.find("y.PNG").is_some() && index.find("note.txt").is_none());
         assert!(index.with_number(7).is_some() && index.with_number(8).is_none());
     }

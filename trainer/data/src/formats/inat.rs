@@ -85,7 +85,6 @@ fn json_file(path: &Path) -> Option<PathBuf> {
 }
 
 /// Returns whether a path is such a JSON, or a folder with one.
-#[must_use]
 pub fn matches(path: &Path) -> bool {
     let index = json_file(path).and_then(|file| read::json::<Index>(file).ok());
     index.is_some_and(|index| !index.categories.is_empty())
@@ -108,7 +107,7 @@ pub fn open(path: &Path) -> Result<Table> {
         );
         return Err(DataError::layout(&file, EXPECTED, found));
     }
-    let images = ImageIndex::of(&[folder_of(&file)])?;
+    let images = ImageIndex::of(&folder_of(&file))?;
     let categories: HashMap<u64, &Category> = index.categories.iter().map(|c| (c.id, c)).collect();
     let names: HashMap<u64, &str> = index
         .images
@@ -139,7 +138,6 @@ pub fn open(path: &Path) -> Result<Table> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use std::fs;
 

@@ -13,7 +13,6 @@ pub struct Labels {
 
 impl Labels {
     /// Creates records for the labels `ids` of the taxonomy file `name`.
-    #[must_use]
     pub fn new(name: String, ids: Vec<String>) -> Self {
         let units = [Unit {
             shard: 0,

@@ -28,7 +28,6 @@ pub enum Purpose {
 
 /// Returns the folders of class folders that a path stands for: the only folder in it, or those of its splits for
 /// a purpose. `None` for a path that is itself such a folder, and for everything else.
-#[must_use]
 pub fn roots(path: &Path, purpose: Purpose) -> Option<Vec<PathBuf>> {
     let (below, others) = below(path)?;
     if below.len() == 1 && others == 0 {
@@ -53,14 +52,12 @@ pub fn roots(path: &Path, purpose: Purpose) -> Option<Vec<PathBuf>> {
 }
 
 /// Replaces paths by the folders that they stand for.
-#[must_use]
 pub fn resolved(paths: &[PathBuf], purpose: Purpose) -> Vec<PathBuf> {
     let of = |path: &PathBuf| roots(path, purpose).unwrap_or_else(|| vec![path.clone()]);
     paths.iter().flat_map(of).collect()
 }
 
 /// Says where class folders lie, if a path is a folder at another level; empty if nothing is known.
-#[must_use]
 pub fn hint(path: &Path) -> String {
     let Ok(here) = walk::entries(path) else {
         return String::new();
@@ -122,19 +119,9 @@ fn has_name(folder: &Path, names: &[&str]) -> bool {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-
-    fn folder(files: &[&str]) -> tempfile::TempDir {
-        let dir = tempfile::tempdir().unwrap();
-        for file in files {
-            let path = dir.path().join(file);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, "x").unwrap();
-        }
-        dir
-    }
+    use crate::test_files::folder_with;
 
     fn names(dir: &tempfile::TempDir, purpose: Purpose) -> Option<Vec<String>> {
         let roots = roots(dir.path(), purpose)?;
@@ -146,7 +133,7 @@ mod tests {
 
     #[test]
     fn splits_side_by_side_are_chosen_by_purpose() {
-        let dir = folder(&[
+        let dir = folder_with(&[
             "train/cat/1.jpg",
             "Val/cat/2.jpg",
             "test/dog/3.jpg",
@@ -164,7 +151,7 @@ mod tests {
 
     #[test]
     fn other_levels_are_resolved_where_plain_and_else_named() {
-        let dir = folder(&["photos/cat/1.jpg", "photos/dog/1.jpg"]);
+        let dir = folder_with(&["photos/cat/1.jpg", "photos/dog/1.jpg"]);
         assert_eq!(
             names(&dir, Purpose::Training),
             Some(vec!["photos".to_owned()])
@@ -174,18 +161,18 @@ mod tests {
         assert!(low.contains("1 images") && low.ends_with("photos"), "{low}");
 
         // Without photos to evaluate on, those of training are not taken in their place.
-        let alone = folder(&["train/cat/1.jpg", "val/readme.txt"]);
+        let alone = folder_with(&["train/cat/1.jpg", "val/readme.txt"]);
         assert_eq!(
             names(&alone, Purpose::Training),
             Some(vec!["train".to_owned()])
         );
         assert_eq!(names(&alone, Purpose::Evaluation), None);
 
-        let years = folder(&["2019/cat/1.jpg", "2020/cat/1.jpg"]);
+        let years = folder_with(&["2019/cat/1.jpg", "2020/cat/1.jpg"]);
         assert_eq!(names(&years, Purpose::Training), None);
         assert!(hint(years.path()).contains("2019"));
 
-        let flat = folder(&["a/1.jpg"]);
+        let flat = folder_with(&["a/1.jpg"]);
         assert!(hint(&flat.path().join("a")).contains("name "));
         assert_eq!(hint(&flat.path().join("none")), "");
     }

@@ -3,9 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use espalier_io::disk::read;
-
-use crate::records::fault::{Broken, Cause, Fault};
+use crate::records::fault::Broken;
 use crate::records::record_image::RecordImage;
 use crate::records::source::{Record, Records};
 use crate::records::table::Table;
@@ -46,7 +44,6 @@ impl Listed {
 }
 
 /// Wraps the rows of an index as a dataset; reports refer to it as `name`.
-#[must_use]
 pub fn table(name: impl Into<String>, rows: Vec<Listed>) -> Table {
     Table::new(name.into(), rows.len(), Arc::new(Rows(rows)))
 }
@@ -56,16 +53,13 @@ struct Rows(Vec<Listed>);
 impl Records for Rows {
     fn read(&self, row: usize) -> Result<Record, Broken> {
         let row = &self.0[row];
-        let missing = |detail: String| Fault::new(Cause::MissingImage, detail).of(&row.key);
-        let file = row
-            .file
-            .as_ref()
-            .ok_or_else(|| missing("file not found".into()))?;
-        let bytes = read::bytes(file).map_err(|e| missing(e.to_string()))?;
+        let image = RecordImage::of_file(row.file.as_deref());
+        let image = image.map_err(|fault| fault.of(&row.key))?;
+        let label = Some(row.label.clone());
         Ok(Record::labelled(
             row.key.clone(),
-            RecordImage::Encoded(bytes),
-            Some(row.label.clone()),
+            image,
+            label,
             row.caption(),
         ))
     }

@@ -108,7 +108,6 @@ fn columns(rows: &mut csv::Reader<&[u8]>) -> std::result::Result<Columns, String
 }
 
 /// Returns whether a path is such a CSV, or a folder with one.
-#[must_use]
 pub fn matches(path: &Path) -> bool {
     let has_columns = |file: &Path| {
         let head = read::head(file, HEAD);
@@ -152,7 +151,7 @@ pub fn open(path: &Path) -> Result<Table> {
     let text = read::text(&file).map_err(DataError::io(&file))?;
     let mut rows = csv::Reader::from_reader(text.as_bytes());
     let columns = columns(&mut rows).map_err(broken)?;
-    let images = ImageIndex::of(&[folder_of(&file)])?;
+    let images = ImageIndex::of(&folder_of(&file))?;
     let (_, condition) = split_condition(path);
     let filter = condition.map(|condition| {
         let at = columns
@@ -209,11 +208,11 @@ pub fn open(path: &Path) -> Result<Table> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::Cause;
-    use crate::records::source::Dataset;
+    use crate::records::fault::Broken;
+    use crate::records::source::{Dataset, Record};
+    use crate::test_files::read_all;
 
     fn labels(csv: &str) -> Vec<String> {
         let dir = tempfile::tempdir().unwrap();
@@ -221,16 +220,10 @@ mod tests {
         std::fs::create_dir(dir.path().join("p")).unwrap();
         std::fs::write(dir.path().join("p/1.jpg"), "x").unwrap();
         assert!(matches(dir.path()));
-        let data = open(dir.path()).unwrap();
-        let rows = data.load(0).unwrap();
-        let read = (0..data.records() as usize).map(|row| match rows.read(row) {
-            Ok(record) => record.synsets.concat(),
-            Err(broken) => {
-                assert_eq!(broken.fault.cause, Cause::MissingImage);
-                "missing".to_owned()
-            }
-        });
-        read.collect()
+        let read = read_all(&open(dir.path()).unwrap()).into_iter();
+        let label = |record: Record| record.synsets.concat();
+        let cause = |broken: Broken| broken.fault.cause.description().to_owned();
+        read.map(|r| r.map_or_else(cause, label)).collect()
     }
 
     #[test]
@@ -240,7 +233,7 @@ mod tests {
             1,Animalia,P,C,O,F,G,sp. nov,,p/2.jpg,18\n";
         assert_eq!(
             labels(bioclip),
-            ["Animalia/P/C/O/F/Aptenodytes/patagonicus", "missing"]
+            ["Animalia/P/C/O/F/Aptenodytes/patagonicus", "no image"]
         );
         let rcme = "global_id,folder_name,image_filename,source_dataset,relative_path,scientific_name,\
             common_name,kingdom,phylum,class,order,family,genus,species\n\

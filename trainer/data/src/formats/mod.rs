@@ -27,6 +27,7 @@ pub(crate) mod parquet_records;
 pub(crate) mod parquet_shard;
 pub mod published_order;
 pub mod registry;
+mod scenes;
 pub(crate) mod split_lists;
 pub mod splits;
 pub mod synthetic;

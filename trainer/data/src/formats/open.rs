@@ -29,7 +29,6 @@ fn shipped(name: &Path) -> Option<&'static str> {
 }
 
 /// Returns the taxonomy that is itself the data, if the data is one TSV file.
-#[must_use]
 pub fn taxonomy_file(data: &[PathBuf]) -> Option<&Path> {
     match data {
         [one] if one.extension().is_some_and(|e| e == "tsv") => Some(one),
@@ -82,20 +81,7 @@ pub struct Labelled {
 /// # Errors
 /// [`DataError`] that names the file and the problem.
 pub fn benchmark(paths: &[PathBuf], dataset: Option<&str>, split: &str) -> Result<Labelled> {
-    let found = open_labelled(paths, Some((dataset, split)))?;
-    if found.split.is_none() && split != splits::TEST {
-        return Err(DataError::Setting {
-            field: "--split",
-            expected: "`test`, the only split of data without split lists",
-            found: split.to_owned(),
-        });
-    }
-    Ok(found)
-}
-
-fn open_labelled(paths: &[PathBuf], benchmark: Option<(Option<&str>, &str)>) -> Result<Labelled> {
     if let [one] = paths
-        && let Some((dataset, split)) = benchmark
         && !arrays::matches(one)
         && let Some(found) = splits::open(one, dataset, split)?
     {
@@ -105,9 +91,9 @@ fn open_labelled(paths: &[PathBuf], benchmark: Option<(Option<&str>, &str)>) -> 
         });
     }
     // Photos of a training split are never evaluated in place of others.
-    let purpose = match benchmark.map(|(_, split)| split) {
-        Some("train") => Purpose::Training,
-        Some("val") => Purpose::Evaluation,
+    let purpose = match split {
+        "train" => Purpose::Training,
+        "val" => Purpose::Evaluation,
         _ => Purpose::Test,
     };
     let is_training_alone = |path: &&PathBuf| {
@@ -121,6 +107,10 @@ fn open_labelled(paths: &[PathBuf], benchmark: Option<(Option<&str>, &str)>) -> 
     }
     let parts = levels::resolved(paths, purpose);
     let data = registry::open(&parts, Need::Labels)?;
+    if parts == paths && split != splits::TEST {
+        let expected = "`test`, the only split of data without split lists";
+        return Err(DataError::setting("--split", expected, split));
+    }
     let names = parts.iter().map(|part| part.display().to_string());
     let names: Vec<String> = names.collect();
     Ok(Labelled {
@@ -130,7 +120,6 @@ fn open_labelled(paths: &[PathBuf], benchmark: Option<(Option<&str>, &str)>) -> 
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -7,12 +7,8 @@ use std::sync::Arc;
 use espalier_io::disk::read;
 
 use super::format::{Format, MAX_NAME, open_all};
-use crate::records::boxes::{BoxTally, GroundedBox, Origin, Region};
+use super::scenes::{Scene, Scenes};
 use crate::records::error::{DataError, Result};
-use crate::records::fault::{Broken, Cause, Fault};
-use crate::records::frame;
-use crate::records::record_image::RecordImage;
-use crate::records::source::{Record, Records};
 use crate::records::table::Table;
 use crate::records::walk::{self, LeftOut, NO_IMAGE, UNLISTED};
 
@@ -31,23 +27,6 @@ const BOXES: &str = "annotations-bbox.csv";
 const NAMES: &str = "class-descriptions-boxable.csv";
 /// Columns that are read. The order of the coordinates is x, x, y, y.
 const COLUMNS: [&str; 6] = ["ImageID", "LabelName", "XMin", "XMax", "YMin", "YMax"];
-
-/// An image and its boxes.
-struct Scene {
-    id: String,
-    path: PathBuf,
-    /// Label, name and region of each box; a region is left, top, right and bottom, each in [0, 1].
-    boxes: Vec<(String, String, [f64; 4])>,
-    /// Number of boxes that exceed the image.
-    outside: u64,
-    /// Number of boxes whose ends are swapped.
-    inverted: u64,
-}
-
-/// Returns all files below a folder, sorted.
-pub(crate) fn files(folder: &Path) -> Result<Vec<PathBuf>> {
-    Ok(walk::files_below(folder)?.files)
-}
 
 fn ends_with(path: &Path, end: &str) -> bool {
     path.file_name()
@@ -76,7 +55,7 @@ fn rows(path: &Path, header: bool) -> Result<(csv::StringRecord, Vec<csv::String
 }
 
 /// Reads the names of labels, in lower case.
-fn label_names(all: &[PathBuf]) -> Result<HashMap<String, String>> {
+fn label_names(all: &[PathBuf]) -> Result<HashMap<String, Arc<str>>> {
     let mut names = HashMap::new();
     for path in all.iter().filter(|f| ends_with(f, NAMES)) {
         for row in rows(path, false)?.1 {
@@ -86,7 +65,7 @@ fn label_names(all: &[PathBuf]) -> Result<HashMap<String, String>> {
                     let found = format!("one of {} bytes for `{id}`", name.len());
                     return Err(DataError::layout(path, expected, found));
                 }
-                names.insert(id.to_owned(), name.to_lowercase());
+                names.insert(id.to_owned(), name.to_lowercase().into());
             }
         }
     }
@@ -104,20 +83,24 @@ fn images_by_id(all: &[PathBuf]) -> HashMap<String, PathBuf> {
         .collect()
 }
 
-/// Returns the places of `COLUMNS` in the header of a box file.
-fn column_places(file: &Path, header: &csv::StringRecord) -> Result<[usize; COLUMNS.len()]> {
+/// Returns the places of columns in the header of a CSV.
+///
+/// # Errors
+/// [`DataError::Columns`] if one is missing.
+pub(super) fn column_places<const N: usize>(
+    file: &Path,
+    header: &csv::StringRecord,
+    columns: [&str; N],
+) -> Result<[usize; N]> {
     let place = |column: &str| header.iter().position(|name| name.trim() == column);
-    let missing: Vec<String> = COLUMNS
-        .iter()
-        .filter(|column| place(column).is_none())
-        .map(|column| (*column).to_owned())
-        .collect();
+    let missing = columns.iter().filter(|column| place(column).is_none());
+    let missing: Vec<String> = missing.map(|column| (*column).to_owned()).collect();
     if missing.is_empty() {
-        return Ok(COLUMNS.map(|column| place(column).unwrap_or_default()));
+        return Ok(columns.map(|column| place(column).unwrap_or_default()));
     }
     Err(DataError::Columns {
         file: file.to_owned(),
-        expected: COLUMNS.map(str::to_owned).to_vec(),
+        expected: columns.map(str::to_owned).to_vec(),
         missing,
         found: header.iter().map(str::to_owned).collect(),
     })
@@ -126,7 +109,7 @@ fn column_places(file: &Path, header: &csv::StringRecord) -> Result<[usize; COLU
 /// Collects the boxes of each image.
 struct SceneReader {
     /// Names by label.
-    names: HashMap<String, String>,
+    names: HashMap<String, Arc<str>>,
     /// Image files by id.
     images: HashMap<String, PathBuf>,
     scenes: BTreeMap<String, Scene>,
@@ -138,7 +121,7 @@ impl SceneReader {
     /// Adds the boxes of a file.
     fn add_boxes(&mut self, file: &Path) -> Result<()> {
         let (header, rows) = rows(file, true)?;
-        let places = column_places(file, &header)?;
+        let places = column_places(file, &header, COLUMNS)?;
         for row in rows {
             self.add_box(places.map(|at| row.get(at).unwrap_or_default()));
         }
@@ -151,24 +134,13 @@ impl SceneReader {
             self.without_image += 1;
             return;
         };
-        let scene = self.scenes.entry(id.to_owned()).or_insert_with(|| Scene {
-            id: id.to_owned(),
-            path: image.clone(),
-            boxes: Vec::new(),
-            outside: 0,
-            inverted: 0,
-        });
+        // The files state no sizes of images.
+        let scene = || Scene::new(id, Some(image.clone()), None);
+        let scene = self.scenes.entry(id.to_owned()).or_insert_with(scene);
         let number = |text: &str| text.trim().parse::<f64>().unwrap_or(f64::NAN);
-        let stored = [x_min, y_min, x_max, y_max].map(number);
-        let region = stored.map(|v| v.clamp(0.0, 1.0));
-        scene.outside += u64::from(region != stored);
-        if region[2] > region[0] && region[3] > region[1] {
-            let name = self.names.get(label).map_or(label, String::as_str);
-            let labelled = (label.to_owned(), name.to_owned(), region);
-            scene.boxes.push(labelled);
-        } else {
-            scene.inverted += 1;
-        }
+        let label: Arc<str> = label.into();
+        let name = self.names.get(&*label).unwrap_or(&label);
+        scene.add(name, Some(&label), [x_min, y_min, x_max, y_max].map(number));
     }
 }
 
@@ -177,9 +149,9 @@ pub struct OpenImages;
 
 impl OpenImages {
     /// Returns whether a folder holds box files.
-    #[must_use]
     pub fn matches(path: &Path) -> bool {
-        path.is_dir() && files(path).is_ok_and(|all| all.iter().any(|f| ends_with(f, BOXES)))
+        let has_boxes = |found: walk::Found| found.files.iter().any(|f| ends_with(f, BOXES));
+        path.is_dir() && walk::files_below(path).is_ok_and(has_boxes)
     }
 
     /// Opens folders with box files, a file of label names and images `<ImageID>.jpg` anywhere
@@ -223,8 +195,8 @@ impl OpenImages {
             });
         }
         let scenes: Vec<Scene> = scenes.into_values().collect();
-        let used: HashSet<&Path> = scenes.iter().map(|scene| scene.path.as_path()).collect();
-        for file in all.iter().filter(|file| !used.contains(file.as_path())) {
+        let used: HashSet<&PathBuf> = scenes.iter().filter_map(|s| s.file.as_ref()).collect();
+        for file in all.iter().filter(|file| !used.contains(file)) {
             let rule = match walk::is_image_file(file) {
                 true => UNLISTED,
                 false if ends_with(file, BOXES) || ends_with(file, NAMES) => continue,
@@ -239,55 +211,12 @@ impl OpenImages {
     }
 }
 
-struct Scenes(Vec<Scene>);
-
-impl Records for Scenes {
-    fn read(&self, row: usize) -> std::result::Result<Record, Broken> {
-        let scene = &self.0[row];
-        let bytes = read::bytes(&scene.path)
-            .map_err(|e| Fault::new(Cause::MissingImage, e.to_string()).of(&scene.id))?;
-        let mut boxes: Vec<GroundedBox> = scene
-            .boxes
-            .iter()
-            .map(|(label, name, place)| GroundedBox {
-                phrase: name.clone(),
-                region: Region::Relative(*place),
-                origin: Origin::NounChunk,
-                synset: Some(label.clone()),
-            })
-            .collect();
-        let image = RecordImage::Encoded(bytes);
-        let mut tally = BoxTally {
-            outside: scene.outside,
-            inverted: scene.inverted,
-            ..BoxTally::default()
-        };
-        // The files state no sizes of images.
-        frame::place(&image, None, &mut boxes, &mut tally);
-        let mut shown: Vec<&str> = boxes.iter().map(|b| b.phrase.as_str()).collect();
-        shown.sort_unstable();
-        shown.dedup();
-        // There is no caption; the list of labels replaces it.
-        let caption = shown.join(", ");
-        Ok(Record {
-            synsets: scene
-                .boxes
-                .iter()
-                .map(|(label, ..)| label.clone())
-                .collect(),
-            boxes,
-            tally,
-            ..Record::labelled(scene.id.clone(), image, None, caption)
-        })
-    }
-}
-
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use std::fs;
 
     use super::*;
+    use crate::records::boxes::Region;
     use crate::records::source::Dataset;
 
     fn folder(boxes: &str) -> tempfile::TempDir {

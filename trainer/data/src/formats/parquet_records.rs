@@ -85,27 +85,21 @@ impl ParquetRecords {
 
 impl Columns {
     fn of(batch: &RecordBatch, named: NamedColumns) -> Result<Self, Fault> {
-        let column = |name: &str| {
-            batch.column_by_name(name).cloned().ok_or_else(|| {
-                Fault::new(
-                    Cause::ShardDamaged,
-                    format!("column {name} disappeared after the shard was opened"),
-                )
-            })
+        let found = |name: &str, column: Option<&ArrayRef>| {
+            let detail = || format!("column {name} disappeared after the shard was opened");
+            let column = column.cloned();
+            column.ok_or_else(|| Fault::new(Cause::ShardDamaged, detail()))
         };
+        let column = |name: &str| found(name, batch.column_by_name(name));
         let image = match named.image {
             ImageColumn::Plain(name) => column(name)?,
             ImageColumn::Struct => {
                 let image = column("image")?;
-                image
-                    .as_struct_opt()
-                    .and_then(|s| s.column_by_name("bytes").cloned())
-                    .ok_or_else(|| {
-                        Fault::new(
-                            Cause::ShardDamaged,
-                            "column image.bytes disappeared after the shard was opened",
-                        )
-                    })?
+                let fields = image.as_struct_opt();
+                found(
+                    "image.bytes",
+                    fields.and_then(|s| s.column_by_name("bytes")),
+                )?
             }
         };
         Ok(Self {

@@ -27,48 +27,24 @@ use crate::records::fault::{Cause, Fault, panic_message};
 const BATCH_ROWS: usize = 512;
 const MAGIC: &[u8; 4] = b"PAR1";
 
-/// Rows and uncompressed bytes of a row group.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RowGroup {
-    /// Number of records.
-    pub rows: u64,
-    /// Uncompressed size in bytes.
-    pub bytes: u64,
-}
-
-/// Contents of the footer of a shard.
-#[derive(Debug)]
-pub enum Footer {
-    /// The row groups of the shard.
-    RowGroups(Vec<RowGroup>),
-    /// The file is truncated or not a parquet file.
-    Unreadable(Fault),
-}
-
-/// Reads the footer of a shard and checks its columns.
+/// Reads the footer of a shard and checks its columns. Returns the rows and the uncompressed bytes of each row group; a
+/// fault if the file is truncated or no parquet file.
 ///
 /// # Errors
 /// If the file cannot be opened, or lacks columns, or has columns of other types.
-pub fn open(path: &Path, boxes: Boxes) -> Result<Footer> {
-    match builder(path, boxes)? {
-        Ok(Opened {
-            builder, length, ..
-        }) => match implausible(builder.metadata().row_groups(), length) {
-            Some(fault) => Ok(Footer::Unreadable(fault)),
-            None => Ok(Footer::RowGroups(
-                builder
-                    .metadata()
-                    .row_groups()
-                    .iter()
-                    .map(|group| RowGroup {
-                        rows: u64::try_from(group.num_rows()).unwrap_or(0),
-                        bytes: u64::try_from(group.total_byte_size()).unwrap_or(0),
-                    })
-                    .collect(),
-            )),
-        },
-        Err(fault) => Ok(Footer::Unreadable(fault)),
-    }
+pub fn open(path: &Path, boxes: Boxes) -> Result<Result<Vec<(u32, u64)>, Fault>> {
+    let part = |group: &RowGroupMetaData| {
+        // No row group has fewer than none, see `implausible`.
+        let rows = u32::try_from(group.num_rows()).unwrap_or(u32::MAX);
+        (rows, u64::try_from(group.total_byte_size()).unwrap_or(0))
+    };
+    Ok(builder(path, boxes)?.and_then(|opened| {
+        let groups = opened.builder.metadata().row_groups();
+        match implausible(groups, opened.length) {
+            Some(fault) => Err(fault),
+            None => Ok(groups.iter().map(part).collect()),
+        }
+    }))
 }
 
 /// Returns a fault if a row group of a file of `length` bytes claims far more than it can contain:

@@ -44,13 +44,11 @@ pub const SLICES: [Slice; 3] = [
 
 impl Slice {
     /// Returns the slice of a benchmark, if it is one of them.
-    #[must_use]
     pub fn of(dataset: &str) -> Option<&'static Self> {
         SLICES.iter().find(|slice| slice.dataset == dataset)
     }
 
     /// Formats the slice as TensorFlow Datasets writes it.
-    #[must_use]
     pub fn description(&self) -> String {
         format!("{}[{}:{}]", self.split, self.range.start, self.range.end)
     }

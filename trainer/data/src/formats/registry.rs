@@ -80,7 +80,6 @@ pub fn open(paths: &[PathBuf], need: Need) -> Result<Arc<dyn Dataset>> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

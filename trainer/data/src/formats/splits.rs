@@ -191,28 +191,20 @@ pub fn open(folder: &Path, dataset: Option<&str>, split: &str) -> Result<Option<
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
-    use std::fs;
-
     use super::*;
-    use crate::records::source::Dataset;
+    use crate::records::fault::Broken;
+    use crate::records::source::Record;
+    use crate::test_files::{folder, read_all, write};
 
     /// Returns the labels of the split in order, and `missing NAME` for missing images.
     fn labels(files: &[(&str, &str)], split: &str) -> Vec<String> {
-        let dir = tempfile::tempdir().unwrap();
-        for (name, content) in files {
-            let path = dir.path().join(name);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, content).unwrap();
-        }
+        let dir = folder(files);
         let data = open(dir.path(), None, split).unwrap().unwrap().data;
-        let rows = data.load(0).unwrap();
-        let read = (0..data.records() as usize).map(|row| match rows.read(row) {
-            Ok(record) => record.synsets.concat(),
-            Err(broken) => format!("missing {}", broken.key),
-        });
-        read.collect()
+        let label = |record: Record| record.synsets.concat();
+        let missing = |broken: Broken| format!("missing {}", broken.key);
+        let read = read_all(&data).into_iter();
+        read.map(|r| r.map_or_else(missing, label)).collect()
     }
 
     #[test]
@@ -330,9 +322,10 @@ mod tests {
     fn a_broken_list_is_an_error_and_another_folder_is_not() {
         let dir = tempfile::tempdir().unwrap();
         assert!(open(dir.path(), None, "test").unwrap().is_none());
-        fs::create_dir_all(dir.path().join("images")).unwrap();
-        fs::create_dir_all(dir.path().join("meta")).unwrap();
-        fs::write(dir.path().join("meta/test.txt"), "no slash\n").unwrap();
+        write(
+            dir.path(),
+            &[("meta/test.txt", "no slash\n"), ("images/1.jpg", "x")],
+        );
         let error = open(dir.path(), None, "test").map(|_| ()).unwrap_err();
         assert_eq!(error.exit_code(), 2);
         assert!(error.to_string().contains("no slash"), "{error}");

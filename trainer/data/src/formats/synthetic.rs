@@ -78,7 +78,6 @@ fn id(name: &str) -> String {
 
 /// Returns the taxonomy of the labels as a table of `synset, names, hypernyms, labelled`: shape,
 /// two families, four shapes, and sixteen coloured shapes, which are the labels.
-#[must_use]
 pub fn taxonomy_tsv() -> String {
     let mut out = String::from("synset\tnames\thypernyms\tlabelled\n");
     let mut line = |name: &str, parent: &str, labelled: u8| {
@@ -109,7 +108,6 @@ pub struct Synthetic {
 
 impl Synthetic {
     /// Creates `records` records with images of `size` pixels, at least 8.
-    #[must_use]
     pub fn new(records: u64, size: u32, seed: u64) -> Self {
         let count = |part: u64| u32::try_from((records - part * UNIT).min(UNIT)).unwrap_or(0);
         let units = (0..records.div_ceil(UNIT))
@@ -291,7 +289,6 @@ fn paint(image: &mut RgbImage, placed: &PlacedShape) {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use std::collections::BTreeSet;
 

@@ -36,7 +36,6 @@ pub struct MemberGroup {
 
 impl MemberGroup {
     /// Returns the member with this extension.
-    #[must_use]
     pub fn get(&self, extension: &str) -> Option<&ByteRange> {
         self.members
             .iter()
@@ -45,7 +44,6 @@ impl MemberGroup {
     }
 
     /// Returns the caption, if a member of its own has it.
-    #[must_use]
     pub fn caption(&self) -> Option<&ByteRange> {
         caption_texts::EXTENSIONS
             .iter()
@@ -53,7 +51,6 @@ impl MemberGroup {
     }
 
     /// Returns whether there is a member with this extension.
-    #[must_use]
     pub fn has(&self, extension: &str) -> bool {
         self.get(extension).is_some()
     }
@@ -279,9 +276,9 @@ fn split_at_first_dot(name: &str) -> Option<(&str, &str)> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::test_files::{folder, tar_of};
 
     #[test]
     fn the_key_ends_at_the_first_dot_of_the_base_name_where_the_rest_is_known() {
@@ -310,7 +307,7 @@ mod tests {
 
     /// Returns key, extensions and contents of each record.
     fn records(members: &[(&str, usize)]) -> (Vec<Keyed>, LeftOut) {
-        let index = index_of(&tar_of(members));
+        let index = index_of(&tar_of_sizes(members));
         assert!(index.truncation.is_none());
         let of = |group: MemberGroup| {
             let sizes = group.members.into_iter().map(|(e, range)| (e, range.len));
@@ -364,44 +361,19 @@ mod tests {
     }
 
     fn tar_bytes() -> Vec<u8> {
-        tar_of(&[("1.jpg", 700), ("1.txt", 3), ("2.jpg", 512), ("2.txt", 0)])
+        tar_of_sizes(&[("1.jpg", 700), ("1.txt", 3), ("2.jpg", 512), ("2.txt", 0)])
     }
 
-    fn tar_of(members: &[(&str, usize)]) -> Vec<u8> {
-        let mut builder = tar::Builder::new(Vec::new());
-        for &(name, size) in members {
-            let mut header = tar::Header::new_gnu();
-            header.set_size(size as u64);
-            header.set_cksum();
-            builder
-                .append_data(&mut header, name, vec![7_u8; size].as_slice())
-                .unwrap();
-        }
-        builder.into_inner().unwrap()
+    fn tar_of_sizes(members: &[(&str, usize)]) -> Vec<u8> {
+        let members = members
+            .iter()
+            .map(|(name, size)| (*name, vec![7_u8; *size]));
+        tar_of(&members.collect::<Vec<_>>())
     }
 
     fn index_of(bytes: &[u8]) -> TarIndex {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("x.tar");
-        std::fs::write(&path, bytes).unwrap();
-        index(&ShardFile::open(&path).unwrap()).unwrap()
-    }
-
-    #[test]
-    fn a_complete_archive_is_not_truncated() {
-        let index = index_of(&tar_bytes());
-        assert!(index.truncation.is_none());
-        let shape: Vec<_> = index
-            .groups
-            .iter()
-            .map(|g| (g.key.as_str(), g.members.len()))
-            .collect();
-        assert_eq!(shape, [("1", 2), ("2", 2)]);
-        assert!(index.groups[0].has("txt") && !index.groups[0].has("json"));
-        assert_eq!(
-            index.groups[0].get("jpg").unwrap().read().unwrap(),
-            vec![7; 700]
-        );
+        let dir = folder(&[("x.tar", bytes)]);
+        index(&ShardFile::open(&dir.path().join("x.tar")).unwrap()).unwrap()
     }
 
     #[test]

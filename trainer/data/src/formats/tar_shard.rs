@@ -1,6 +1,6 @@
 //! Tar shards: img2dataset's and prepared ones, recognised by their members (notation 5.1, 5.2).
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use espalier_io::disk::read;
 use espalier_io::storage::ShardFile;
@@ -18,7 +18,7 @@ use crate::records::record_image::{ByteRange, RecordImage};
 use crate::records::source::{Record, Records};
 use crate::records::walk::{EXTENSIONS, LeftOut};
 
-const EXPECTED: &str = "<key>.jpg|.png|.webp, <key>.json, <key>.txt (img2dataset; with --dataset captions \
+const EXPECTED: &str = "members <key>.jpg|.png|.webp, <key>.json, <key>.txt (img2dataset; with --dataset captions \
                       one of the two texts is enough) or <key>.child.jpg, \
                       <key>.child.txt, <key>.numparents.txt, <key>.parent000.jpg (prepared)";
 /// Most characters of a value that a message shows.
@@ -62,9 +62,10 @@ pub(super) fn image_of(group: &MemberGroup) -> Option<&ByteRange> {
 pub struct TarShard {
     layout: TarLayout,
     boxes: Boxes,
-    groups: Vec<MemberGroup>,
+    /// The complete records.
+    pub(super) groups: Vec<MemberGroup>,
     /// The record at which the file was truncated, counted as one additional record.
-    tail: Option<Broken>,
+    pub(super) tail: Option<Broken>,
     /// Members that belong to no record, by the rule that leaves them out.
     pub left_out: LeftOut,
 }
@@ -138,21 +139,8 @@ impl TarShard {
     }
 
     /// Returns the number of records; a truncation counts as one broken record.
-    #[must_use]
     pub fn records(&self) -> usize {
         self.groups.len() + usize::from(self.tail.is_some())
-    }
-
-    /// Returns the number of complete records.
-    #[must_use]
-    pub fn complete_records(&self) -> usize {
-        self.groups.len()
-    }
-
-    /// Returns the fault at the end of the shard, if there is one.
-    #[must_use]
-    pub fn tail(&self) -> Option<&Broken> {
-        self.tail.as_ref()
     }
 }
 
@@ -209,11 +197,7 @@ fn unknown_layout(path: &Path, groups: &[MemberGroup]) -> DataError {
         })
         .take(6)
         .collect();
-    DataError::Members {
-        file: PathBuf::from(path),
-        expected: EXPECTED.to_owned(),
-        found: names.join(", "),
-    }
+    DataError::layout(path, EXPECTED, names.join(", "))
 }
 
 /// Checks the `.json` of the first records. If none of them has the keys of boxes, the whole shard
@@ -237,7 +221,7 @@ fn check_keys(path: &Path, groups: &[MemberGroup]) -> Result<()> {
             return Ok(());
         }
         error.get_or_insert_with(|| DataError::JsonKeys {
-            file: PathBuf::from(path),
+            file: path.to_owned(),
             record: group.key.clone(),
             expected: REQUIRED_KEYS.map(String::from).to_vec(),
             missing,
@@ -261,13 +245,6 @@ fn json_of(group: &MemberGroup) -> Result<Value, Fault> {
     let fault = |e: String| Fault::new(Cause::UnreadableMetadata, format!(".json: {e}"));
     let text = read::text_of(bytes).map_err(|e| fault(e.to_string()))?;
     serde_json::from_str(&text).map_err(|e| fault(e.to_string()))
-}
-
-fn not_blank(caption: String) -> Result<String, Fault> {
-    if caption.trim().is_empty() {
-        return Err(Fault::new(Cause::MissingCaption, "the caption is blank"));
-    }
-    Ok(caption)
 }
 
 fn read_raw(group: &MemberGroup, boxes: Boxes) -> Result<Record, Fault> {
@@ -376,8 +353,9 @@ fn count_of(group: &MemberGroup) -> Result<usize, Fault> {
 
 fn read_prepared(group: &MemberGroup) -> Result<Record, Fault> {
     let member = |extension: &str| group.get(extension).ok_or_else(|| missing(extension));
-    let image = member("child.jpg")?.clone();
-    let caption = not_blank(text_of(member("child.txt")?, "child.txt")?)?;
+    let image = RecordImage::ByteRange(member("child.jpg")?.clone());
+    let caption = text_of(member("child.txt")?, "child.txt")?;
+    let record = Record::captioned(group.key.clone(), image, vec![caption])?;
     let mut tally = BoxTally::default();
     let mut boxes = Vec::new();
     for i in 0..count_of(group)? {
@@ -396,10 +374,9 @@ fn read_prepared(group: &MemberGroup) -> Result<Record, Fault> {
             synset: None,
         });
     }
-    let image = RecordImage::ByteRange(image);
     Ok(Record {
         boxes,
         tally,
-        ..Record::labelled(group.key.clone(), image, None, caption)
+        ..record
     })
 }

@@ -36,7 +36,6 @@ pub struct Concepts {
 impl Concepts {
     /// Selects the nouns with at least `size` nouns at or below them, except nodes of the taxonomy
     /// and nouns above one. No concepts for a `size` of 0.
-    #[must_use]
     pub fn new(
         taxonomy: &Taxonomy,
         nouns: &Nouns,
@@ -70,25 +69,21 @@ impl Concepts {
     }
 
     /// Returns the number of concepts.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.all.len()
     }
 
     /// Returns whether there are no concepts.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
 
     /// Returns a concept; `None` for an index that is too large.
-    #[must_use]
     pub fn get(&self, index: usize) -> Option<&Concept> {
         self.all.get(index)
     }
 
     /// Returns the nearest concept at or above a noun with the number of edges up to it.
-    #[must_use]
     pub fn nearest(&self, nouns: &Nouns, noun: NounIx) -> Option<(usize, usize)> {
         let mut queue = VecDeque::from([(noun, 0)]);
         let mut seen = BTreeSet::new();
@@ -107,7 +102,6 @@ impl Concepts {
     /// Returns target directions of the texts of all concepts, `[concepts, width]`, each of length
     /// 1: the sum of a vector of random signs of the concept and those of all concepts above it, so that
     /// related concepts have similar directions.
-    #[must_use]
     pub fn directions(&self, width: usize) -> Vec<f32> {
         let own = |index: usize| {
             let mut random = Random::new(SEED, Purpose::Nouns, index as u64, 1);
@@ -146,7 +140,6 @@ fn at_and_above(nouns: &Nouns, noun: NounIx) -> Vec<NounIx> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::nouns::noun_senses::NounSenses;
@@ -167,9 +160,7 @@ mod tests {
         n8\teagle\tn7\t\n";
 
     fn concepts<R>(size: usize, check: impl FnOnce(&Nouns, &Concepts) -> R) -> R {
-        let file = tempfile::NamedTempFile::new().unwrap();
-        std::fs::write(file.path(), NOUNS).unwrap();
-        let nouns = Nouns::open(file.path()).unwrap();
+        let nouns = Nouns::parse(NOUNS).unwrap();
         let taxonomy = Taxonomy::from_tsv(TREE).unwrap();
         let senses = NounSenses::new(&taxonomy, &nouns);
         let generality = Generality::new(&taxonomy, &nouns, &senses);

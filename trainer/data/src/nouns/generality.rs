@@ -25,7 +25,6 @@ pub struct Generality<'a> {
 impl<'a> Generality<'a> {
     /// Counts the nouns at and below each noun, along all hypernyms. All labels of the taxonomy
     /// have size 1, regardless of the nouns below them.
-    #[must_use]
     pub fn new(taxonomy: &'a Taxonomy, nouns: &'a Nouns, senses: &'a NounSenses<'a>) -> Self {
         let mut sizes = vec![0.0; nouns.len()];
         for (ix, _) in nouns.iter() {
@@ -52,7 +51,6 @@ impl<'a> Generality<'a> {
 
     /// Returns the generality of a taxonomy node: 0 for a label, otherwise the logarithm of its
     /// size.
-    #[must_use]
     pub fn of_node(&self, node: NodeIx) -> f32 {
         let found = self.nouns.find(&self.taxonomy.node(node).id);
         let labels = || self.taxonomy.labelled_below(node).len().max(1) as f64;
@@ -65,14 +63,12 @@ impl<'a> Generality<'a> {
     }
 
     /// Returns the generality of a noun: the logarithm of its size.
-    #[must_use]
     pub fn of_noun(&self, noun: NounIx) -> f32 {
         self.sizes[noun.0].ln() as f32
     }
 
     /// Returns the generality of a name: the logarithm of the mean size of its senses, weighted by
     /// their probability; 0 for a name that is not a noun.
-    #[must_use]
     pub fn of_name(&self, name: &str) -> f32 {
         let senses = self.senses.of(name);
         if senses.is_empty() {
@@ -85,7 +81,6 @@ impl<'a> Generality<'a> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
@@ -107,9 +102,7 @@ mod tests {
 
     #[test]
     fn general_names_have_many_nouns_below() {
-        let file = tempfile::NamedTempFile::new().unwrap();
-        std::fs::write(file.path(), NOUNS).unwrap();
-        let nouns = Nouns::open(file.path()).unwrap();
+        let nouns = Nouns::parse(NOUNS).unwrap();
         let taxonomy = Taxonomy::from_tsv(TREE).unwrap();
         let senses = NounSenses::new(&taxonomy, &nouns);
         let generality = Generality::new(&taxonomy, &nouns, &senses);

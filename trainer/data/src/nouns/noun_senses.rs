@@ -51,7 +51,6 @@ pub struct NounSenses<'a> {
 
 impl<'a> NounSenses<'a> {
     /// Attaches every noun to a taxonomy.
-    #[must_use]
     pub fn new(taxonomy: &Taxonomy, nouns: &'a Nouns) -> Self {
         let physical = nouns.find(PHYSICAL);
         let all = || nouns.iter().map(|(ix, _)| ix);
@@ -75,7 +74,6 @@ impl<'a> NounSenses<'a> {
 
     /// Returns whether a noun is a physical thing; always true for a table without `physical
     /// entity`.
-    #[must_use]
     pub fn is_physical(&self, noun: NounIx) -> bool {
         let physical = self.physical;
         physical.is_none_or(|above| self.nouns.is_at_or_below(noun, above))
@@ -83,14 +81,12 @@ impl<'a> NounSenses<'a> {
 
     /// Returns the deepest taxonomy nodes at or above a noun, with the path up to each; empty for
     /// an index of another table.
-    #[must_use]
     pub fn places(&self, noun: NounIx) -> &[Attachment] {
         self.places.get(noun.0).map_or(&[], Vec::as_slice)
     }
 
     /// Returns the senses of a name, most likely first, ties in file order; empty for a name that
     /// is not a noun.
-    #[must_use]
     pub fn of(&self, name: &str) -> Vec<Sense> {
         let senses = self.nouns.senses(name).iter();
         let weighed = senses.map(|&noun| Sense {
@@ -107,7 +103,6 @@ impl<'a> NounSenses<'a> {
     }
 
     /// Returns the weight of a synset among the senses of a name; 0 if it does not have that name.
-    #[must_use]
     pub fn weight(&self, name: &str, noun: NounIx) -> f64 {
         let senses = self.of(name);
         let sense = senses.iter().find(|sense| sense.noun == noun);
@@ -129,7 +124,6 @@ impl<'a> NounSenses<'a> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
@@ -149,9 +143,7 @@ mod tests {
         n00001930\tphysical entity\tn00000001\t\n";
 
     fn senses<R>(check: impl FnOnce(&Nouns, &NounSenses<'_>) -> R) -> R {
-        let file = tempfile::NamedTempFile::new().unwrap();
-        std::fs::write(file.path(), NOUNS).unwrap();
-        let nouns = Nouns::open(file.path()).unwrap();
+        let nouns = Nouns::parse(NOUNS).unwrap();
         let taxonomy = Taxonomy::from_tsv(TREE).unwrap();
         check(&nouns, &NounSenses::new(&taxonomy, &nouns))
     }

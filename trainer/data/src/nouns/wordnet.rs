@@ -42,8 +42,6 @@ pub struct Noun {
     pub names: Vec<String>,
     /// Indices of the direct hypernyms, in the order of the file.
     above: Vec<usize>,
-    /// Definition of the synset.
-    pub gloss: String,
 }
 
 /// All nouns.
@@ -77,7 +75,7 @@ impl Nouns {
     }
 
     /// Parses a table; the error is what was found instead, with its line.
-    fn parse(text: &str) -> std::result::Result<Self, String> {
+    pub(super) fn parse(text: &str) -> std::result::Result<Self, String> {
         let mut lines = (1_usize..).zip(text.lines());
         let header = lines.next().map_or("", |(_, line)| line);
         if !header.split('\t').map(str::trim).eq(COLUMNS) {
@@ -88,11 +86,11 @@ impl Nouns {
         let mut hypernyms = Vec::with_capacity(rows.len());
         for &(number, line) in &rows {
             let fields: Vec<&str> = line.split('\t').map(str::trim).collect();
-            let &[id, names, above, gloss] = fields.as_slice() else {
+            let &[id, names, above, _gloss] = fields.as_slice() else {
                 return Err(format!("{} columns in line {number}", fields.len()));
             };
             nouns
-                .add(id, names, gloss)
+                .add(id, names)
                 .map_err(|what| format!("{what} in line {number}"))?;
             hypernyms.push(above);
         }
@@ -122,7 +120,7 @@ impl Nouns {
     }
 
     /// Adds a row without its hypernyms; the error describes the defect.
-    fn add(&mut self, id: &str, names: &str, gloss: &str) -> std::result::Result<(), String> {
+    fn add(&mut self, id: &str, names: &str) -> std::result::Result<(), String> {
         let ix = NounIx(self.nouns.len());
         let names: Vec<String> = names.split('|').map(clean).collect();
         if id.is_empty() {
@@ -144,7 +142,6 @@ impl Nouns {
             id: id.to_owned(),
             names,
             above: Vec::new(),
-            gloss: gloss.to_owned(),
         });
         Ok(())
     }
@@ -183,13 +180,11 @@ impl Nouns {
     }
 
     /// Returns the number of synsets.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.nouns.len()
     }
 
     /// Returns whether there are no synsets.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.nouns.is_empty()
     }
@@ -203,27 +198,23 @@ impl Nouns {
     }
 
     /// Returns a synset; `None` for an index of another table.
-    #[must_use]
     pub fn get(&self, ix: NounIx) -> Option<&Noun> {
         self.nouns.get(ix.0)
     }
 
     /// Returns the synset with an id.
-    #[must_use]
     pub fn find(&self, id: &str) -> Option<NounIx> {
         self.by_id.get(id).copied()
     }
 
     /// Returns the synsets that have a name, ignoring case, in the order of the file. This order
     /// does not reflect how common a sense is; see [`crate::nouns::noun_senses`] for weights.
-    #[must_use]
     pub fn senses(&self, name: &str) -> &[NounIx] {
         let senses = self.by_name.get(&clean(name).to_lowercase());
         senses.map_or(&[], Vec::as_slice)
     }
 
     /// Returns whether `above` is at or above `ix`, along any hypernym.
-    #[must_use]
     pub fn is_at_or_below(&self, ix: NounIx, above: NounIx) -> bool {
         let (mut seen, mut open) = (BTreeSet::new(), vec![ix.0]);
         while let Some(at) = open.pop() {
@@ -246,7 +237,6 @@ fn clean(name: &str) -> String {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use std::io::Write;
 
@@ -272,15 +262,8 @@ mod tests {
     #[test]
     fn names_are_cleaned_and_senses_found_whatever_their_case() {
         let nouns = open(TABLE.as_bytes()).unwrap();
-        let truck = nouns.find("n3").unwrap();
-        let noun = nouns.get(truck).unwrap();
-        assert_eq!(
-            (noun.names.clone(), noun.gloss.as_str()),
-            (
-                vec!["pickup truck".to_owned(), "Pickup".to_owned()],
-                "a light truck"
-            )
-        );
+        let truck = nouns.get(nouns.find("n3").unwrap()).unwrap();
+        assert_eq!(truck.names, ["pickup truck", "Pickup"]);
         let ids = |name| -> Vec<&str> {
             let senses = nouns.senses(name).iter();
             senses

@@ -63,7 +63,6 @@ pub struct GroundedBox {
 
 impl GroundedBox {
     /// Returns the label of the box, or its phrase if it has no label.
-    #[must_use]
     pub fn label(&self) -> &str {
         self.synset.as_ref().unwrap_or(&self.phrase)
     }
@@ -155,7 +154,6 @@ pub fn check_lengths(
 /// A phrase that occurred earlier in the record is skipped, even when the box of its first mention
 /// could not be used (notation trap 9). A referring expression with exactly the box of a noun chunk
 /// refers to the same object and takes over its synset.
-#[must_use]
 pub fn ground(
     caption: &str,
     noun_chunks: &[Entry],
@@ -230,15 +228,13 @@ fn phrase_and_box<'a>(
     Some((phrase, [x1, y1, x2, y2]))
 }
 
-/// Clamps a box to the image; `None` if it is inverted or empty. Counts both.
-fn clamped(stored: [f64; 4], tally: &mut BoxTally) -> Option<[f64; 4]> {
+/// Clamps a box to the image; `None` if it is inverted or empty, or a side is no number. Counts both.
+pub(crate) fn clamped(stored: [f64; 4], tally: &mut BoxTally) -> Option<[f64; 4]> {
     let rel = stored.map(|v| v.clamp(0.0, 1.0));
     tally.outside += u64::from(rel != stored);
-    if rel[2] <= rel[0] || rel[3] <= rel[1] {
-        tally.inverted += 1;
-        return None;
-    }
-    Some(rel)
+    let has_area = rel[2] > rel[0] && rel[3] > rel[1];
+    tally.inverted += u64::from(!has_area);
+    has_area.then_some(rel)
 }
 
 /// The byte offset of every character of a text.
@@ -289,7 +285,6 @@ impl<'a> CharSlices<'a> {
 /// 5.2).
 ///
 /// Returns left, top, right, bottom; right and bottom are exclusive.
-#[must_use]
 pub fn pixel_box(rel: [f64; 4], width: u32, height: u32) -> [u32; 4] {
     let pixel = |v: f64, size: u32| ((v * f64::from(size)) as u32).min(size);
     [
@@ -301,7 +296,6 @@ pub fn pixel_box(rel: [f64; 4], width: u32, height: u32) -> [u32; 4] {
 }
 
 /// Returns whether the box area in whole pixels is strictly greater than `min_px` squared.
-#[must_use]
 pub fn large_enough([left, top, right, bottom]: [u32; 4], min_px: f64) -> bool {
     let area = u64::from(right.saturating_sub(left)) * u64::from(bottom.saturating_sub(top));
     area as f64 > min_px * min_px
@@ -314,7 +308,6 @@ pub fn large_enough([left, top, right, bottom]: [u32; 4], min_px: f64) -> bool {
 /// more than seven times and contain hardly any detail. The limit shrinks in proportion to the
 /// input size, which keeps the enlargement the same. Without this, a 64 px model would lose every
 /// 32 px image, although it can use all of its pixels.
-#[must_use]
 pub fn default_min_box_px(image_size: u32) -> f64 {
     PREPARED_MIN_BOX_PX * f64::from(image_size) / 224.0
 }
@@ -323,7 +316,6 @@ pub fn default_min_box_px(image_size: u32) -> f64 {
 pub const PREPARED_MIN_BOX_PX: f64 = 32.0;
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
@@ -366,28 +358,25 @@ mod tests {
     }
 
     #[test]
-    fn offsets_count_characters_and_not_bytes() {
-        let caption = "👩‍🎤 a naïve 🐶 barks";
-        let chars: Vec<char> = caption.chars().collect();
-        let dog = chars.iter().position(|&c| c == '🐶').unwrap() as f64;
-        let (boxes, tally) = ground(caption, &[entry(dog - 6.0, dog + 1.0)], &[], &[]);
-        assert_eq!(phrases(&boxes), ["naïve 🐶"]);
-        assert_eq!(tally.offset_past_the_end, 0);
-    }
-
-    #[test]
-    fn offsets_past_the_end_are_clamped_and_counted() {
-        let (boxes, tally) = ground("a 🐶", &[entry(2.0, 50.0), entry(9.0, 12.0)], &[], &[]);
-        assert_eq!(phrases(&boxes), ["🐶"]);
-        assert_eq!(tally.offset_past_the_end, 2);
-        assert_eq!(tally.blank_phrase, 1);
-    }
-
-    #[test]
-    fn negative_and_fractional_offsets_slice_as_python_does() {
-        // "a cat"[-3:5] = "cat", [int(1.9):int(5.2)] = " cat"
-        let (boxes, tally) = ground("a cat", &[entry(-3.0, 5.0), entry(1.9, 5.2)], &[], &[]);
-        assert_eq!(phrases(&boxes), ["cat", " cat"]);
+    fn offsets_count_characters_and_slice_as_python_does() {
+        for (caption, offsets, expected, past_the_end) in [
+            (
+                "👩‍🎤 a naïve 🐶 barks",
+                [(6.0, 13.0), (4.0, 5.0)],
+                ["naïve 🐶", "a"],
+                0,
+            ),
+            // Past the end, [-3:5], and [int(1.9):int(5.2)].
+            ("a 🐶", [(2.0, 50.0), (0.0, 1.0)], ["🐶", "a"], 1),
+            ("a cat", [(-3.0, 5.0), (1.9, 5.2)], ["cat", " cat"], 1),
+        ] {
+            let entries = offsets.map(|(start, end)| entry(start, end));
+            let (boxes, tally) = ground(caption, &entries, &[], &[]);
+            assert_eq!(phrases(&boxes), expected);
+            assert_eq!(tally.offset_past_the_end, past_the_end, "{caption}");
+        }
+        let (boxes, tally) = ground("a 🐶", &[entry(9.0, 12.0)], &[], &[]);
+        assert_eq!((boxes.len(), tally.blank_phrase), (0, 1));
         assert_eq!(tally.offset_past_the_end, 1);
     }
 

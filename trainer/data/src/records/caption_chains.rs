@@ -20,7 +20,6 @@ pub struct CaptionChains {
 
 impl CaptionChains {
     /// Creates chains of the statements of a vocabulary.
-    #[must_use]
     pub fn new(vocabulary: Arc<Vocabulary>, kind: NegativeKind) -> Self {
         Self { vocabulary, kind }
     }
@@ -87,7 +86,6 @@ impl CaptionChains {
 
 /// Returns the texts of a caption from general to specific, the caption last; `None` if it mentions too little
 /// for three statements.
-#[must_use]
 pub fn positives(vocabulary: &Vocabulary, caption: &str) -> Option<Vec<String>> {
     let tiers = tiers(vocabulary, caption)?;
     Some(texts(vocabulary, &tiers, caption))
@@ -122,7 +120,6 @@ fn added(general: &Statement, statement: &Statement) -> Vec<Role> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::records::random::Purpose;

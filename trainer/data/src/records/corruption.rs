@@ -89,7 +89,6 @@ impl Corruption {
 
     /// Wraps a dataset so that its whole images are corrupted. The boxes remain valid only for
     /// corruptions that keep the image geometry.
-    #[must_use]
     pub fn wrap(self, data: Arc<dyn Dataset>) -> Arc<dyn Dataset> {
         Arc::new(CorruptedDataset {
             data,
@@ -148,7 +147,6 @@ impl Records for CorruptedRecords {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::Synthetic;

@@ -33,7 +33,6 @@ pub struct Coverage {
 
 impl Cases {
     /// Describes the items in a line: `cause: 3, for example a.jpg`.
-    #[must_use]
     pub fn line(&self, cause: &str) -> String {
         match self.example.is_empty() {
             true => format!("{cause}: {}", self.count),
@@ -42,7 +41,8 @@ impl Cases {
     }
 }
 
-fn add(to: &mut BTreeMap<String, Cases>, cause: &str, count: u64, example: &str) {
+/// Counts items of a kind.
+pub(crate) fn add(to: &mut BTreeMap<String, Cases>, cause: &str, count: u64, example: &str) {
     if count == 0 {
         return;
     }
@@ -84,7 +84,6 @@ impl Coverage {
     }
 
     /// Returns whether every expected item is usable.
-    #[must_use]
     pub fn is_complete(&self) -> bool {
         self.found == self.expected
     }

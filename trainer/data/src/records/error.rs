@@ -100,17 +100,6 @@ pub enum DataError {
         found: String,
     },
 
-    /// A tar shard whose members match no known layout.
-    #[error("{}: expected members {expected}; found {found}", file.display())]
-    Members {
-        /// The shard.
-        file: PathBuf,
-        /// Members of the known layouts.
-        expected: String,
-        /// Members of its first records.
-        found: String,
-    },
-
     /// A tar shard whose `.json` members lack required keys.
     #[error(
         "{}: the .json of {record} lacks {}; expected keys {}; found keys {}",
@@ -203,21 +192,12 @@ pub enum DataError {
         records: u64,
     },
 
-    /// A folder of prepared shards that is not complete.
+    /// A folder of prepared shards that is not complete, or was started with different input.
     #[error("{}: {reason}", folder.display())]
-    Incomplete {
+    Prepared {
         /// The folder.
         folder: PathBuf,
-        /// What is missing and how to get it.
-        reason: String,
-    },
-
-    /// An output folder that was started with different input.
-    #[error("{}: {reason}", folder.display())]
-    OtherOutput {
-        /// The output folder.
-        folder: PathBuf,
-        /// The mismatch and how to resolve it.
+        /// What is missing or different, and what to do.
         reason: String,
     },
 
@@ -246,7 +226,6 @@ pub enum DataError {
 
 impl DataError {
     /// Returns 1 for run-time failures, 2 for unusable data or settings.
-    #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
             // What is not a file, or not text, is bad data; all other system errors are failures.
@@ -256,6 +235,15 @@ impl DataError {
             },
             Self::Worker(_) | Self::Storage { .. } => 1,
             _ => 2,
+        }
+    }
+
+    /// Creates [`DataError::Setting`].
+    pub fn setting(field: &'static str, expected: &'static str, found: impl ToString) -> Self {
+        Self::Setting {
+            field,
+            expected,
+            found: found.to_string(),
         }
     }
 
@@ -297,6 +285,20 @@ impl DataError {
                 reason: failed.example.detail.clone(),
             }),
         }
+    }
+
+    /// Checks that no more records are broken than a share allows ([`BrokenCounts::exceed`]).
+    ///
+    /// # Errors
+    /// [`DataError::TooManyBroken`].
+    pub fn check_broken(counts: &BrokenCounts, max_broken: f64) -> Result<()> {
+        if counts.exceed(max_broken) {
+            return Err(Self::TooManyBroken {
+                limit: max_broken,
+                counts: Box::new(counts.clone()),
+            });
+        }
+        Ok(())
     }
 
     /// As [`check_storage`](Self::check_storage), for one record of the shard `file`.

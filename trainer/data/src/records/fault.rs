@@ -39,7 +39,6 @@ pub enum Cause {
 
 impl Cause {
     /// Returns the description printed in reports.
-    #[must_use]
     pub fn description(self) -> &'static str {
         match self {
             Self::ShardEndsEarly => "shard ends early",
@@ -81,7 +80,6 @@ impl Fault {
     }
 
     /// Creates the fault of a shard that cannot be read, or of storage that failed.
-    #[must_use]
     pub fn of_reading(error: &std::io::Error) -> Self {
         let cause = if storage::is_failure(error) {
             Cause::StorageFailed
@@ -92,7 +90,6 @@ impl Fault {
     }
 
     /// Attaches the fault to the record `key`.
-    #[must_use]
     pub fn of(self, key: impl Into<String>) -> Broken {
         Broken {
             key: key.into(),
@@ -178,13 +175,11 @@ impl BrokenCounts {
     }
 
     /// Returns the number of broken records.
-    #[must_use]
     pub fn broken(&self) -> u64 {
         self.by_cause.values().map(|entry| entry.count).sum()
     }
 
     /// Returns the fraction of broken records among those seen, in [0, 1]; 0 when none was seen.
-    #[must_use]
     pub fn fraction(&self) -> f64 {
         if self.seen == 0 {
             0.0
@@ -195,7 +190,6 @@ impl BrokenCounts {
 
     /// Returns whether more records are broken than a share allows. Among few records a small share means little:
     /// of fewer than 1,000, a half may be broken, unless the share is 0, which allows none.
-    #[must_use]
     pub fn exceed(&self, max_broken: f64) -> bool {
         let share = match self.seen < MANY && max_broken > 0.0 {
             true => max_broken.max(0.5),

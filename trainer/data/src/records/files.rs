@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use espalier_core::input::crop_box;
-use espalier_io::disk::read;
 
 use crate::records::fault::{Broken, Cause, Fault};
 use crate::records::record_image::RecordImage;
@@ -28,7 +27,6 @@ impl From<PathBuf> for Item {
 
 /// Creates a dataset of these images; reports refer to it as `name`. The key of a record is its
 /// index in the list.
-#[must_use]
 pub fn table(name: String, items: Vec<Item>) -> Table {
     Table::new(name, items.len(), Arc::new(Rows(items)))
 }
@@ -39,9 +37,7 @@ impl Records for Rows {
     fn read(&self, row: usize) -> Result<Record, Broken> {
         let item = &self.0[row];
         let broken = |fault: Fault| fault.of(item.path.display().to_string());
-        let bytes = read::bytes(&item.path)
-            .map_err(|e| broken(Fault::new(Cause::MissingImage, e.to_string())))?;
-        let mut image = RecordImage::Encoded(bytes);
+        let mut image = RecordImage::of_file(Some(&item.path)).map_err(broken)?;
         if let Some(region) = item.region {
             let whole = image.decode().map_err(broken)?;
             let part = crop_box(&whole, region).ok_or_else(|| {

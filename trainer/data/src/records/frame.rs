@@ -51,7 +51,6 @@ fn fits((width, height): (f64, f64), (x, y): (u32, u32)) -> bool {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::records::boxes::Origin;

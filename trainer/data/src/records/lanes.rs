@@ -68,19 +68,16 @@ impl PartialEq<Position> for Positions {
 
 impl Positions {
     /// Returns the start of the data in `lanes` lanes.
-    #[must_use]
     pub fn start(lanes: usize) -> Self {
         Self(vec![Position::default(); lanes])
     }
 
     /// Returns the positions by lane.
-    #[must_use]
     pub fn lanes(&self) -> &[Position] {
         &self.0
     }
 
     /// Returns the position of the lane that is furthest behind.
-    #[must_use]
     pub fn last(&self) -> Position {
         self.0.iter().min().copied().unwrap_or_default()
     }
@@ -89,7 +86,6 @@ impl Positions {
 /// Returns the lanes that hold rows of process `rank` of `world`, of a batch of `rows` rows; at least one.
 ///
 /// Where the number of lanes is a multiple of the number of processes, no lane belongs to two of them.
-#[must_use]
 pub fn lanes_of(rows: usize, lanes: usize, (rank, world): (usize, usize)) -> Range<usize> {
     let (from, count) = share(rows, rank, world);
     let lane_of = |row: usize| {
@@ -120,7 +116,6 @@ fn deal(data: &dyn Dataset, lanes: usize) -> Vec<Vec<usize>> {
 
 /// Returns the lanes of a dataset, each a dataset of its own; some have no units where there are fewer
 /// units than lanes.
-#[must_use]
 pub fn lanes(data: &Arc<dyn Dataset>, lanes: usize) -> Vec<Arc<dyn Dataset>> {
     if lanes == 1 {
         return vec![Arc::clone(data)];
@@ -166,12 +161,10 @@ impl Dataset for Lane {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::records::record_image::RecordImage;
-    use crate::records::source::Record;
-    use crate::records::table::Table;
+    use crate::Synthetic;
+    use crate::test_files::read_all;
 
     #[test]
     fn one_lane_keeps_the_form_of_older_checkpoints() {
@@ -205,34 +198,16 @@ mod tests {
         assert_eq!(lanes_of(1, 1, (1, 2)), 0..1);
     }
 
-    struct Numbers;
-
-    impl Records for Numbers {
-        fn read(&self, row: usize) -> Result<Record, Broken> {
-            Ok(Record::labelled(
-                row.to_string(),
-                RecordImage::None,
-                None,
-                "",
-            ))
-        }
-    }
-
     #[test]
     fn every_record_is_in_one_lane_and_lanes_are_about_equal() {
-        let table: Arc<dyn Dataset> = Arc::new(Table::new("t".into(), 9000, Arc::new(Numbers)));
+        // Units of 256 records.
+        let data: Arc<dyn Dataset> = Arc::new(Synthetic::new(9000, 8, 0));
         let mut keys = Vec::new();
-        for lane in lanes(&table, 4) {
-            assert!(
-                (2048..=3072).contains(&lane.records()),
-                "{}",
-                lane.records()
-            );
-            for (at, unit) in lane.units().iter().enumerate() {
-                let part = lane.load(at).unwrap();
-                let rows = 0..unit.records as usize;
-                keys.extend(rows.map(|row| part.read(row).unwrap().key.parse::<u32>().unwrap()));
-            }
+        for lane in lanes(&data, 4) {
+            let records = lane.records();
+            assert!((2048..=2304).contains(&records), "{records}");
+            let records = read_all(&*lane).into_iter();
+            keys.extend(records.map(|record| record.unwrap().key.parse::<u32>().unwrap()));
         }
         keys.sort_unstable();
         assert!(keys.into_iter().eq(0..9000));

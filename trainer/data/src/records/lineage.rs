@@ -129,14 +129,7 @@ impl Lineages {
         })
     }
 
-    /// Returns the number of texts of a chain.
-    #[must_use]
-    pub fn tiers(&self) -> usize {
-        self.tiers
-    }
-
     /// Returns the ids of the labels that have a chain.
-    #[must_use]
     pub fn labels(&self) -> Vec<String> {
         let ids = self.chains.keys();
         ids.map(|ix| self.taxonomy.node(*ix).id.clone()).collect()
@@ -151,7 +144,6 @@ impl Lineages {
     }
 
     /// Returns the texts of a label without negatives.
-    #[must_use]
     pub fn positives(&self, id: &str) -> Option<Vec<String>> {
         let label = self.taxonomy.find(id)?;
         Some(self.texts(self.chains.get(&label)?))
@@ -159,7 +151,6 @@ impl Lineages {
 
     /// Returns the texts of all nodes from the root to a label, without a root that the file does
     /// not have.
-    #[must_use]
     pub fn full_path(&self, id: &str) -> Option<Vec<String>> {
         let path = self.taxonomy.path_to(self.taxonomy.find(id)?);
         let added = usize::from(self.taxonomy.root_is_added());
@@ -191,7 +182,6 @@ impl Lineages {
 
     /// Returns the chain of a label with newly drawn negatives; `None` for labels without a chain
     /// or without another label to contrast with.
-    #[must_use]
     pub fn draw(&self, id: &str, random: &mut Random) -> Option<TextChain> {
         let label = self.taxonomy.find(id)?;
         let chain = self.chains.get(&label)?;
@@ -212,7 +202,6 @@ impl Lineages {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::records::random::Purpose;
@@ -313,7 +302,7 @@ mod tests {
         for kind in [NegativeKind::SameTier, NegativeKind::BelowSibling] {
             let taxonomy = Taxonomy::from_tsv(crate::formats::open::SHIPPED[0].1).unwrap();
             let lineages = Lineages::new(taxonomy, 0, RankText::Joined, kind).unwrap();
-            assert!(lineages.tiers() >= 3);
+            assert!(lineages.tiers >= 3);
             for id in lineages.labels() {
                 let chain = lineages
                     .draw(&id, &mut Random::new(0, Purpose::Sample, 0, 0))

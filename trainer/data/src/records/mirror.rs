@@ -75,8 +75,6 @@ fn mirrored_by(
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
-
     use image::Rgb;
 
     use super::*;

@@ -19,7 +19,6 @@ pub struct Mixture {
 
 impl Mixture {
     /// Creates a mixture of datasets with their weights, which must be finite and above 0.
-    #[must_use]
     pub fn new(sources: Vec<(Arc<dyn Dataset>, f64)>) -> Self {
         let (mut units, mut unit_sources, mut first_shards) = (Vec::new(), Vec::new(), Vec::new());
         let mut next = 0;
@@ -99,14 +98,8 @@ mod tests {
         let order = EpochOrder::new(&mixture, 0, 0, ShuffleBudget::default());
         assert_eq!((order.records(), mixture.records()), (135, 150));
         let mut counts = [0; 3];
-        let mut index = 0;
-        while let Some(number) = order.group_of(index) {
-            let group = order.group(number);
-            for slot in order.slots(number, &mixture) {
-                let unit = group.units[slot.member as usize];
-                counts[usize::from(unit >= second) + usize::from(unit >= third)] += 1;
-            }
-            index += group.records;
+        for (unit, _) in order.places(&mixture) {
+            counts[usize::from(unit >= second) + usize::from(unit >= third)] += 1;
         }
         assert_eq!(counts, [100, 25, 10]);
         let part = mixture

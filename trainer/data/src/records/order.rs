@@ -77,7 +77,6 @@ pub(super) fn records_per_epoch(data: &dyn Dataset, unit: usize) -> u64 {
 }
 
 /// Returns the number of records of an epoch over all units.
-#[must_use]
 pub fn records_of_epoch(data: &dyn Dataset) -> u64 {
     (0..data.units().len())
         .map(|unit| records_per_epoch(data, unit))
@@ -86,7 +85,6 @@ pub fn records_of_epoch(data: &dyn Dataset) -> u64 {
 
 impl EpochOrder {
     /// Computes the order of `epoch` over the units of a dataset.
-    #[must_use]
     pub fn new(data: &dyn Dataset, seed: u64, epoch: u64, budget: ShuffleBudget) -> Self {
         let mut order: Vec<u32> = (0_u32..)
             .take(data.units().len())
@@ -126,7 +124,6 @@ impl EpochOrder {
     }
 
     /// Returns the number of records in the epoch.
-    #[must_use]
     pub fn records(&self) -> u64 {
         self.groups
             .last()
@@ -134,7 +131,6 @@ impl EpochOrder {
     }
 
     /// Returns the number of the group that holds record `index` of the epoch, `None` past the end.
-    #[must_use]
     pub fn group_of(&self, index: u64) -> Option<usize> {
         (index < self.records()).then(|| {
             self.groups
@@ -146,7 +142,6 @@ impl EpochOrder {
     ///
     /// # Panics
     /// If `number` is not from [`EpochOrder::group_of`].
-    #[must_use]
     pub fn group(&self, number: usize) -> &Group {
         &self.groups[number]
     }
@@ -156,7 +151,6 @@ impl EpochOrder {
     /// # Panics
     /// If `number` is not from [`EpochOrder::group_of`] or `data` differs from the dataset given to
     /// `new`.
-    #[must_use]
     pub fn slots(&self, number: usize, data: &dyn Dataset) -> Vec<Slot> {
         let group = &self.groups[number];
         let mut slots: Vec<Slot> = (0_u32..)
@@ -188,136 +182,78 @@ impl EpochOrder {
 }
 
 #[cfg(test)]
+impl EpochOrder {
+    /// Returns unit and row of all records, in order.
+    pub(crate) fn places(&self, data: &dyn Dataset) -> Vec<(u32, u32)> {
+        let mut places = Vec::new();
+        while let Some(number) = self.group_of(places.len() as u64) {
+            let group = self.group(number);
+            assert_eq!(group.first, places.len() as u64);
+            let slots = self.slots(number, data).into_iter();
+            places.extend(slots.map(|slot| (group.units[slot.member as usize], slot.row)));
+        }
+        places
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::records::fault::Broken;
-    use crate::records::source::{Records, Unit};
-
-    /// A dataset of units without records.
-    struct Units(Vec<Unit>);
-
-    impl Dataset for Units {
-        fn units(&self) -> &[Unit] {
-            &self.0
-        }
-        fn shard_name(&self, _shard: u32) -> &'static str {
-            ""
-        }
-        fn load(&self, _unit: usize) -> Result<Box<dyn Records>, Broken> {
-            unreachable!("an order reads no record")
-        }
-    }
-
-    fn units(records: &[u32]) -> Units {
-        let unit = |&records| Unit {
-            shard: 0,
-            part: 0,
-            records,
-            bytes: 10,
-        };
-        Units(records.iter().map(unit).collect())
-    }
-
-    fn epoch_records(
-        units: &Units,
-        seed: u64,
-        epoch: u64,
-        budget: ShuffleBudget,
-    ) -> Vec<(u32, u32)> {
-        let order = EpochOrder::new(units, seed, epoch, budget);
-        let mut out = Vec::new();
-        let mut index = 0;
-        while let Some(number) = order.group_of(index) {
-            let group = order.group(number);
-            assert_eq!(group.first, index);
-            out.extend(
-                order
-                    .slots(number, units)
-                    .iter()
-                    .map(|slot| (group.units[slot.member as usize], slot.row)),
-            );
-            index += group.records;
-        }
-        out
-    }
+    use crate::sampling::flawed::Flawed;
 
     #[test]
     fn an_epoch_is_a_permutation_of_all_records() {
-        let units = units(&[5, 0, 70, 3, 1, 40, 16]);
+        let data = Flawed::new(&[5, 0, 70, 3, 1, 40, 16]);
         let budget = ShuffleBudget {
             records: 32,
             bytes: 1000,
         };
-        let order = epoch_records(&units, 1, 0, budget);
+        let order = EpochOrder::new(&data, 1, 0, budget).places(&data);
         let distinct: BTreeSet<_> = order.iter().copied().collect();
         assert_eq!(order.len(), 135);
         assert_eq!(distinct.len(), 135);
-        assert!(
-            distinct
-                .iter()
-                .all(|&(unit, row)| row < units.0[unit as usize].records)
-        );
+        let records = |unit: u32| data.units()[unit as usize].records;
+        assert!(distinct.iter().all(|(unit, row)| *row < records(*unit)));
     }
 
     #[test]
     fn the_order_depends_only_on_seed_and_epoch() {
-        let units = units(&[50, 50, 50]);
-        let budget = ShuffleBudget::default();
-        assert_eq!(
-            epoch_records(&units, 1, 0, budget),
-            epoch_records(&units, 1, 0, budget)
-        );
-        assert_ne!(
-            epoch_records(&units, 1, 0, budget),
-            epoch_records(&units, 2, 0, budget)
-        );
-        assert_ne!(
-            epoch_records(&units, 1, 0, budget),
-            epoch_records(&units, 1, 1, budget)
-        );
+        let data = Flawed::new(&[50, 50, 50]);
+        let order = |seed, epoch| {
+            let budget = ShuffleBudget::default();
+            EpochOrder::new(&data, seed, epoch, budget).places(&data)
+        };
+        assert_eq!(order(1, 0), order(1, 0));
+        assert_ne!(order(1, 0), order(2, 0));
+        assert_ne!(order(1, 0), order(1, 1));
     }
 
     #[test]
     fn groups_stay_within_the_budget_unless_one_unit_is_larger() {
-        let units = units(&[10, 10, 10, 100, 10]);
-        let order = EpochOrder::new(
-            &units,
-            0,
-            0,
-            ShuffleBudget {
-                records: 20,
-                bytes: 1000,
-            },
-        );
-        for group in &order.groups {
+        let data = Flawed::new(&[10, 10, 10, 100, 10]);
+        let order = |records, bytes| EpochOrder::new(&data, 0, 0, ShuffleBudget { records, bytes });
+        for group in &order(20, 1000).groups {
             assert!(group.records <= 20 || group.units == [3], "{group:?}");
         }
-        let order = EpochOrder::new(
-            &units,
-            0,
-            0,
-            ShuffleBudget {
-                records: 1000,
-                bytes: 20,
-            },
-        );
+        // A unit has one byte.
+        let order = order(1000, 2);
         assert!(order.groups.iter().all(|group| group.units.len() <= 2));
         assert_eq!(order.records(), 140);
     }
 
     #[test]
     fn records_of_merged_units_are_mixed() {
-        let units = units(&[100, 100]);
-        let order = epoch_records(&units, 0, 0, ShuffleBudget::default());
+        let data = Flawed::new(&[100, 100]);
+        let order = EpochOrder::new(&data, 0, 0, ShuffleBudget::default()).places(&data);
         let early = order[..100].iter().filter(|(unit, _)| *unit == 0).count();
         assert!((30..70).contains(&early), "{early}");
     }
 
     #[test]
     fn no_units_give_no_records() {
-        let order = EpochOrder::new(&units(&[]), 0, 0, ShuffleBudget::default());
+        let order = EpochOrder::new(&Flawed::new(&[]), 0, 0, ShuffleBudget::default());
         assert_eq!(order.records(), 0);
         assert_eq!(order.group_of(0), None);
     }

@@ -144,7 +144,6 @@ fn choices(inside: &str) -> std::result::Result<Vec<String>, String> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

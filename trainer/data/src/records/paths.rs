@@ -33,7 +33,6 @@ pub enum Container {
 
 impl Container {
     /// Detects the container by the extension of a file, ignoring case.
-    #[must_use]
     pub fn of(path: &Path) -> Option<Self> {
         let name = path.file_name()?.to_str()?.to_ascii_lowercase();
         if name.ends_with(".parquet") {
@@ -46,7 +45,6 @@ impl Container {
 }
 
 /// Returns the folder of a file; `.` for a name without a folder.
-#[must_use]
 pub fn folder_of(file: &Path) -> PathBuf {
     let parent = file.parent().filter(|p| !p.as_os_str().is_empty());
     parent.unwrap_or(Path::new(".")).to_owned()
@@ -270,7 +268,6 @@ fn summary(files: &[PathBuf]) -> String {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use std::fs;
 

@@ -31,7 +31,6 @@ const NOUNS: &str = "\
 ///
 /// A rule of words, not a parser: a phrase runs from a determiner, or from the first word that can be part of a
 /// phrase, to the next preposition, conjunction, pronoun, verb or mark.
-#[must_use]
 pub fn noun_phrases(caption: &str) -> Vec<&str> {
     let mut found: Vec<&str> = Vec::new();
     let mut open = Open::default();

@@ -27,7 +27,7 @@ struct List {
 /// Refuses a folder whose preparation has not ended.
 ///
 /// # Errors
-/// [`DataError::Incomplete`].
+/// [`DataError::Prepared`].
 pub fn check_finished(folder: &Path) -> Result<()> {
     if folder.join(PREPARING).exists() {
         return Err(unfinished(folder));
@@ -36,7 +36,7 @@ pub fn check_finished(folder: &Path) -> Result<()> {
 }
 
 fn unfinished(folder: &Path) -> DataError {
-    DataError::Incomplete {
+    DataError::Prepared {
         folder: folder.to_owned(),
         reason: format!(
             "expected all prepared shards, found {PREPARING} of a `trainer data prepare` that has \
@@ -48,7 +48,7 @@ fn unfinished(folder: &Path) -> DataError {
 /// Refuses a folder of prepared shards that lacks one of them. Other folders are accepted.
 ///
 /// # Errors
-/// [`DataError::Incomplete`] that names the missing shards.
+/// [`DataError::Prepared`] that names the missing shards.
 pub fn check_complete(folder: &Path) -> Result<()> {
     check_finished(folder)?;
     let path = folder.join(PREPARED);
@@ -62,7 +62,7 @@ pub fn check_complete(folder: &Path) -> Result<()> {
 /// As [`check_complete`], for a folder in object storage with these objects.
 ///
 /// # Errors
-/// [`DataError::Incomplete`] that names the missing shards.
+/// [`DataError::Prepared`] that names the missing shards.
 pub fn check_listed(folder: &Path, objects: &[PathBuf]) -> Result<()> {
     let has = |name: &str| {
         objects
@@ -85,7 +85,7 @@ pub fn check_listed(folder: &Path, objects: &[PathBuf]) -> Result<()> {
 
 /// Checks that the shards of a list are there.
 fn check_list(folder: &Path, list: &[u8], has: impl Fn(&str) -> bool) -> Result<()> {
-    let incomplete = |reason: String| DataError::Incomplete {
+    let incomplete = |reason: String| DataError::Prepared {
         folder: folder.to_owned(),
         reason,
     };
@@ -102,31 +102,4 @@ fn check_list(folder: &Path, list: &[u8], has: impl Fn(&str) -> bool) -> Result<
         list.shards.len(),
         missing.join(", ")
     )))
-}
-
-#[cfg(test)]
-mod tests {
-    use std::fs;
-
-    use super::*;
-
-    #[test]
-    fn a_folder_that_lacks_a_listed_shard_is_refused() {
-        let dir = tempfile::tempdir().unwrap();
-        let write = |name: &str, text: &str| fs::write(dir.path().join(name), text).unwrap();
-        assert!(check_complete(dir.path()).is_ok());
-        write(
-            PREPARED,
-            r#"{"shards":[{"tar":"00000.tar"},{"tar":"00001.tar"}]}"#,
-        );
-        write("00000.tar", "");
-        let error = check_complete(dir.path()).unwrap_err();
-        assert!(error.to_string().contains("00001.tar"), "{error}");
-        assert_eq!(error.exit_code(), 2);
-        write("00001.tar", "");
-        assert!(check_complete(dir.path()).is_ok());
-        write(PREPARING, "{}");
-        let error = check_complete(dir.path()).unwrap_err().to_string();
-        assert!(error.contains("has not ended"), "{error}");
-    }
 }

@@ -57,7 +57,6 @@ impl Random {
     ///
     /// The ChaCha8 key is these four numbers, 64 bits each, little-endian, in this order; the
     /// nonce is 0.
-    #[must_use]
     pub fn new(seed: u64, purpose: Purpose, epoch: u64, index: u64) -> Self {
         let mut key = [0_u8; 32];
         for (word, bytes) in [seed, purpose as u64, epoch, index]

@@ -1,8 +1,10 @@
 //! Images that are read and decoded on demand.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use espalier_core::input::{self, Frame};
+use espalier_io::disk::read;
 use espalier_io::storage::ShardFile;
 use image::RgbImage;
 
@@ -72,6 +74,17 @@ pub struct FeatureRange {
 }
 
 impl RecordImage {
+    /// Reads an image file.
+    ///
+    /// # Errors
+    /// If there is none, or it cannot be read.
+    pub fn of_file(path: Option<&Path>) -> Result<Self, Fault> {
+        let missing = |detail: String| Fault::new(Cause::MissingImage, detail);
+        let path = path.ok_or_else(|| missing("file not found".into()))?;
+        let bytes = read::bytes(path).map_err(|e| missing(e.to_string()))?;
+        Ok(Self::Encoded(bytes))
+    }
+
     /// Decodes the image, upright, 8 bits per channel, with the decoder of the core crate.
     ///
     /// # Errors
@@ -95,7 +108,6 @@ impl RecordImage {
     }
 
     /// Returns the frames of an image file, from its first bytes; `None` for pixels and for what cannot be read.
-    #[must_use]
     pub fn frame(&self) -> Option<Frame> {
         match self {
             Self::Encoded(bytes) => input::frame_of(bytes).ok(),

@@ -92,6 +92,13 @@ pub trait Records: Send + Sync {
     fn read(&self, row: usize) -> Result<Record, Broken>;
 }
 
+/// A loaded unit, or the fault that breaks all its records.
+impl Records for Result<Box<dyn Records>, Broken> {
+    fn read(&self, row: usize) -> Result<Record, Broken> {
+        self.as_ref().map_err(Clone::clone)?.read(row)
+    }
+}
+
 /// One image-text-box record.
 #[derive(Clone, Debug)]
 pub struct Record {
@@ -175,7 +182,6 @@ impl Record {
     }
 
     /// Creates a record that consists of a chain of texts only.
-    #[must_use]
     pub fn of_chain(key: String, chain: TextChain) -> Self {
         let last = chain.positives.last().cloned().unwrap_or_default();
         Self {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use espalier_core::input::is_image;
 
-use crate::records::coverage::Cases;
+use crate::records::coverage::{self, Cases};
 use crate::records::error::{DataError, Result};
 
 /// Rule for hidden entries.
@@ -90,30 +90,18 @@ pub struct Found {
 
 /// Counts entries that are left out.
 pub fn leave_out(to: &mut LeftOut, rule: &str, count: u64, example: &Path) {
-    if count == 0 {
-        return;
-    }
-    let entry = to.entry(rule.to_owned()).or_default();
-    if entry.count == 0 {
-        entry.example = shown(example);
-    }
-    entry.count += count;
+    coverage::add(to, rule, count, &shown(example));
 }
 
 /// Adds the counts of another walk.
 pub fn merge(to: &mut LeftOut, other: LeftOut) {
-    for (rule, missing) in other {
-        let entry = to.entry(rule).or_default();
-        if entry.count == 0 {
-            entry.example = missing.example;
-        }
-        entry.count += missing.count;
+    for (rule, Cases { count, example }) in other {
+        coverage::add(to, &rule, count, &example);
     }
 }
 
 /// Returns a path for messages and keys. Bytes that are not UTF-8 are written `\xff`, so that two names never
 /// look the same.
-#[must_use]
 pub fn shown(path: &Path) -> String {
     let bytes = path.as_os_str().as_encoded_bytes();
     let mut text = String::with_capacity(bytes.len());
@@ -204,7 +192,6 @@ pub fn images_below(folder: &Path) -> Result<Found> {
 }
 
 /// Returns the images of a list; counts the others.
-#[must_use]
 pub fn only_images(files: Vec<PathBuf>, left_out: &mut LeftOut) -> Vec<PathBuf> {
     let mut images = Vec::with_capacity(files.len());
     for file in files {
@@ -228,7 +215,6 @@ fn count(path: &Path) -> u64 {
 }
 
 /// Returns whether a file is an image: by its extension, or else by its content.
-#[must_use]
 pub fn is_image_file(path: &Path) -> bool {
     let extension = path
         .extension()
@@ -248,23 +234,14 @@ pub fn is_image_file(path: &Path) -> bool {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::test_files::folder;
 
     const PNG: &[u8] = &[0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', 0, 0];
 
-    fn write(folder: &Path, files: &[(&str, &[u8])]) {
-        for (name, bytes) in files {
-            let path = folder.join(name);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, bytes).unwrap();
-        }
-    }
-
     #[test]
     fn every_entry_is_an_image_or_counted() {
-        let dir = tempfile::tempdir().unwrap();
         let files: [(&str, &[u8]); 12] = [
             ("a/1.JPG", b"x"),
             ("a/2.jfif", b"x"),
@@ -279,7 +256,7 @@ mod tests {
             (".ipynb_checkpoints/1.jpg", PNG),
             ("__MACOSX/a/._1.jpg", b"x"),
         ];
-        write(dir.path(), &files);
+        let dir = folder(&files);
         let found = images_below(dir.path()).unwrap();
         let names = found
             .files
@@ -300,15 +277,13 @@ mod tests {
         use std::ffi::OsStr;
         use std::os::unix::ffi::OsStrExt;
 
-        let dir = tempfile::tempdir().unwrap();
-        write(dir.path(), &[("a/1.png", PNG)]);
+        let dir = folder(&[("a/1.png", PNG)]);
         let link = |to: &Path, name: &str| {
             std::os::unix::fs::symlink(to, dir.path().join(name)).unwrap();
         };
         link(dir.path(), "a/loop");
         link(&dir.path().join("a"), "again");
-        let other = tempfile::tempdir().unwrap();
-        write(other.path(), &[("b/2.png", PNG)]);
+        let other = folder(&[("b/2.png", PNG)]);
         link(other.path(), "elsewhere");
         let found = images_below(dir.path()).unwrap();
         assert_eq!((found.files.len(), found.left_out[LINK].count), (2, 2));

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use crate::records::boxes::{GroundedBox, default_min_box_px};
 use crate::records::error::{DataError, Result};
 use crate::records::fault::{Broken, BrokenCounts, Cause, Fault};
-use crate::records::source::{Dataset, Record};
+use crate::records::source::{Dataset, Record, Records};
 use crate::sampling::regions::{crop_region, usable_boxes};
 
 /// Number of records decoded at a time.
@@ -97,10 +97,7 @@ pub fn read<E: From<DataError>>(
         let mut row = 0;
         while row < unit.records as usize && found < limit {
             let end = (row + CHUNK.min(limit - found)).min(unit.records as usize);
-            let read_row = |row: usize| match &loaded {
-                Ok(records) => records.read(row).and_then(|r| prepare(r, preprocess)),
-                Err(broken) => Err(broken.clone()),
-            };
+            let read_row = |row: usize| prepare(loaded.read(row)?, preprocess);
             let chunk: Vec<_> = (row..end).into_par_iter().map(read_row).collect();
             counts.seen += chunk.len() as u64;
             let mut images = Vec::with_capacity(chunk.len());
@@ -118,24 +115,15 @@ pub fn read<E: From<DataError>>(
             row = end;
         }
     }
-    if counts.exceed(max_broken) {
-        let counts = Box::new(counts);
-        let limit = max_broken;
-        return Err(DataError::TooManyBroken { limit, counts }.into());
-    }
+    DataError::check_broken(&counts, max_broken)?;
     if found == 0 {
-        return Err(DataError::Setting {
-            field: "--data",
-            expected: "images that can be read",
-            found: format!("none in {} records", counts.seen),
-        }
-        .into());
+        let found = format!("none in {} records", counts.seen);
+        return Err(DataError::setting("--data", "images that can be read", found).into());
     }
     Ok(())
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::Synthetic;

@@ -21,7 +21,6 @@ pub struct Crops {
 
 impl Crops {
     /// Lists the boxes of all records. Reads the records once, without decoding.
-    #[must_use]
     pub fn new(inner: Arc<dyn Dataset>) -> Self {
         let mut positions = Vec::new();
         let mut units = Vec::new();
@@ -29,11 +28,9 @@ impl Crops {
             let mut boxes = Vec::new();
             let records = inner.load(at);
             for row in 0..unit.records {
-                let record = records.as_ref().map_err(Broken::clone);
                 // An unreadable record contributes one entry, so that it is counted as broken.
-                let count = record
-                    .and_then(|records| records.read(row as usize))
-                    .map_or(1, |record| record.boxes.len());
+                let record = records.read(row as usize);
+                let count = record.map_or(1, |record| record.boxes.len());
                 boxes.extend((0..count as u32).map(|box_index| (row, box_index)));
             }
             units.push(Unit {
@@ -100,19 +97,10 @@ impl Records for Boxes {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::sampling::flawed::{Flaw, Flawed};
-
-    fn read_all(data: &dyn Dataset) -> Vec<Result<Record, Broken>> {
-        let mut found = Vec::new();
-        for (at, unit) in data.units().iter().enumerate() {
-            let records = data.load(at).unwrap();
-            found.extend((0..unit.records as usize).map(|row| records.read(row)));
-        }
-        found
-    }
+    use crate::test_files::read_all;
 
     #[test]
     fn there_is_a_record_for_each_box() {

@@ -208,13 +208,27 @@ fn try_draw(
     random: &mut Random,
     detail: Detail,
 ) -> Result<Option<Sample>, Fault> {
-    match spec.needs {
-        Needs::Captions => draw_captioned(record, spec, random, detail).map(Some),
-        Needs::Boxes => draw_boxed(record, spec, random, detail),
-        Needs::Chains => draw_chained(record, spec, random, detail),
-        Needs::Parts => draw_scene(record, spec, random),
-    }
+    let (key, caption) = (record.key.clone(), record.caption.clone());
+    let drawn = match spec.needs {
+        Needs::Captions => {
+            let image = view(&record.image, spec, random, detail)?;
+            Some((label(&record), Content::Pair(image)))
+        }
+        Needs::Boxes => draw_boxed(record, spec, random, detail)?,
+        Needs::Chains => draw_chained(&record, spec, random, detail)?,
+        Needs::Parts => draw_scene(record, spec, random)?,
+    };
+    Ok(drawn.map(|(synset, content)| Sample {
+        shard: 0,
+        key,
+        caption,
+        synset,
+        content,
+    }))
 }
+
+/// The label of a sample and its content.
+type Drawn = (Option<String>, Content);
 
 /// Returns the first label of a record.
 fn label(record: &Record) -> Option<String> {
@@ -222,30 +236,13 @@ fn label(record: &Record) -> Option<String> {
     boxed.or_else(|| record.synsets.first().cloned())
 }
 
-fn draw_captioned(
-    record: Record,
-    spec: &BatchSpec,
-    random: &mut Random,
-    detail: Detail,
-) -> Result<Sample, Fault> {
-    let synset = label(&record);
-    let image = view(&record.image, spec, random, detail)?;
-    Ok(Sample {
-        shard: 0,
-        key: record.key,
-        caption: record.caption,
-        synset,
-        content: Content::Pair(image),
-    })
-}
-
 fn draw_chained(
-    record: Record,
+    record: &Record,
     spec: &BatchSpec,
     random: &mut Random,
     detail: Detail,
-) -> Result<Option<Sample>, Fault> {
-    let synset = label(&record);
+) -> Result<Option<Drawn>, Fault> {
+    let synset = label(record);
     let draw_chain = || {
         if let Some(chains) = &spec.caption_chains {
             return chains.draw(&record.caption, random);
@@ -260,20 +257,14 @@ fn draw_chained(
         RecordImage::None => None,
         image => Some(view(image, spec, random, detail)?),
     };
-    Ok(Some(Sample {
-        shard: 0,
-        key: record.key,
-        caption: record.caption,
-        synset,
-        content: Content::Chain { image, chain },
-    }))
+    Ok(Some((synset, Content::Chain { image, chain })))
 }
 
 fn draw_scene(
     record: Record,
     spec: &BatchSpec,
     random: &mut Random,
-) -> Result<Option<Sample>, Fault> {
+) -> Result<Option<Drawn>, Fault> {
     let image = record.image.decode()?;
     let mut usable = usable_boxes(record.boxes, image.dimensions(), spec.min_box_px);
     random.shuffle(&mut usable);
@@ -286,17 +277,12 @@ fn draw_scene(
         return Ok(None);
     }
     let synset = parts.first().map(|part| part.label.clone());
-    Ok(Some(Sample {
-        shard: 0,
-        key: record.key,
-        caption: record.caption,
-        synset,
-        content: Content::Scene {
-            image: View::Pixels(encoder_square(&image, spec, random)?),
-            parts,
-            companions: Vec::new(),
-        },
-    }))
+    let scene = Content::Scene {
+        image: View::Pixels(encoder_square(&image, spec, random)?),
+        parts,
+        companions: Vec::new(),
+    };
+    Ok(Some((synset, scene)))
 }
 
 /// Converts a box to a part of a scene; `None` for a separate crop, since its position relative to
@@ -338,9 +324,8 @@ fn draw_boxed(
     spec: &BatchSpec,
     random: &mut Random,
     detail: Detail,
-) -> Result<Option<Sample>, Fault> {
+) -> Result<Option<Drawn>, Fault> {
     let Record {
-        key,
         image,
         caption,
         boxes,
@@ -359,7 +344,7 @@ fn draw_boxed(
         if !spec.phrases_as_boxes {
             return Ok(None);
         }
-        return draw_phrase(key, caption, (&image, opened.as_ref()), spec, random);
+        return draw_phrase(&caption, (&image, opened.as_ref()), spec, random);
     }
     let chosen = random.below(u32::try_from(usable.len()).unwrap_or(u32::MAX)) as usize;
     let GroundedBox {
@@ -391,28 +376,22 @@ fn draw_boxed(
             return Err(Fault::new(Cause::MissingImage, detail));
         }
     };
-    Ok(Some(Sample {
-        shard: 0,
-        key,
-        caption,
-        synset,
-        content: Content::Boxed {
-            image,
-            crop,
-            phrase,
-        },
-    }))
+    let boxed = Content::Boxed {
+        image,
+        crop,
+        phrase,
+    };
+    Ok(Some((synset, boxed)))
 }
 
 /// Draws a phrase of the caption, whose box is the whole image; `None` for a caption without a phrase.
 fn draw_phrase(
-    key: String,
-    caption: String,
+    caption: &str,
     (image, opened): (&RecordImage, Option<&Opened>),
     spec: &BatchSpec,
     random: &mut Random,
-) -> Result<Option<Sample>, Fault> {
-    let phrases = noun_phrases(&caption);
+) -> Result<Option<Drawn>, Fault> {
+    let phrases = noun_phrases(caption);
     if phrases.is_empty() {
         return Ok(None);
     }
@@ -424,17 +403,12 @@ fn draw_phrase(
         None => view(image, spec, random, Detail::Whole),
     };
     let (image, crop) = (look()?, look()?);
-    Ok(Some(Sample {
-        shard: 0,
-        key,
-        caption,
-        synset: None,
-        content: Content::Boxed {
-            image,
-            crop,
-            phrase,
-        },
-    }))
+    let boxed = Content::Boxed {
+        image,
+        crop,
+        phrase,
+    };
+    Ok(Some((None, boxed)))
 }
 
 #[cfg(test)]

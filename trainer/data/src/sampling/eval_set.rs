@@ -17,7 +17,7 @@ use crate::records::fault::{Broken, BrokenCounts, Cause, Fault};
 use crate::records::source::{Dataset, Record, Records};
 
 /// Images of an evaluation batch with their keys, texts and labels.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct EvalBatch {
     /// Preprocessed images, `[b, 3, s, s]`.
     pub images: Pixels,
@@ -72,12 +72,7 @@ impl EvalSet {
         workers: usize,
     ) -> Result<Self> {
         if batch_size == 0 {
-            let found = batch_size.to_string();
-            return Err(DataError::Setting {
-                field: "batch size",
-                expected: "at least 1",
-                found,
-            });
+            return Err(DataError::setting("batch size", "at least 1", batch_size));
         }
         let pool = ThreadPoolBuilder::new()
             .num_threads(workers.max(1))
@@ -98,7 +93,6 @@ impl EvalSet {
     }
 
     /// Reads only `count` records from number `from` on, broken ones included.
-    #[must_use]
     pub fn part(mut self, from: usize, count: usize) -> Self {
         let mut skipped = from;
         let sizes = self
@@ -142,7 +136,6 @@ impl EvalSet {
     }
 
     /// Returns the counts of records read and skipped so far.
-    #[must_use]
     pub fn counts(&self) -> &BrokenCounts {
         &self.counts
     }
@@ -153,14 +146,7 @@ impl EvalSet {
     /// [`DataError::TooManyBroken`], [`DataError::Storage`].
     pub fn check_broken(&self, max_broken: f64) -> Result<()> {
         DataError::check_storage(&self.counts)?;
-        if self.counts.exceed(max_broken) {
-            let counts = Box::new(self.counts.clone());
-            return Err(DataError::TooManyBroken {
-                limit: max_broken,
-                counts,
-            });
-        }
-        Ok(())
+        DataError::check_broken(&self.counts, max_broken)
     }
 
     /// Prepares the next records of the current unit, at most `limit`.
@@ -175,12 +161,7 @@ impl EvalSet {
                 .saturating_add(u32::try_from(limit).unwrap_or(u32::MAX)),
         );
         let preprocess = &self.preprocess;
-        let prepare_row = |row: u32| match loaded {
-            Ok(records) => records
-                .read(row as usize)
-                .and_then(|record| prepare(record, preprocess)),
-            Err(broken) => Err(broken.clone()),
-        };
+        let prepare_row = |row: u32| prepare(loaded.read(row as usize)?, preprocess);
         let prepared: Vec<Result<Prepared, Broken>> = self
             .pool
             .install(|| (self.row..end).into_par_iter().map(prepare_row).collect());
@@ -224,11 +205,7 @@ impl Iterator for EvalSet {
         );
         let mut batch = EvalBatch {
             images,
-            keys: Vec::with_capacity(samples.len()),
-            captions: Vec::with_capacity(samples.len()),
-            more_captions: Vec::with_capacity(samples.len()),
-            phrases: Vec::with_capacity(samples.len()),
-            labels: Vec::with_capacity(samples.len()),
+            ..EvalBatch::default()
         };
         for Prepared {
             key,

@@ -184,7 +184,7 @@ impl Lane {
         };
         progress.counts.merge(counts);
         if progress.counts.seen >= MIN_RECORDS_FOR_CHECK {
-            self.check_broken(spec)?;
+            DataError::check_broken(&self.progress.counts, spec.max_broken)?;
         }
         if self.progress.unusable_in_a_row >= MAX_UNUSABLE_IN_A_ROW {
             return Err(self.too_few());
@@ -277,7 +277,7 @@ impl Lane {
         let progress = &self.progress;
         // A run resumed near the end of an epoch has seen too few records to be checked.
         if progress.counts.seen >= MIN_RECORDS_FOR_CHECK.min(self.order.records()) {
-            self.check_broken(spec)?;
+            DataError::check_broken(&progress.counts, spec.max_broken)?;
         }
         if progress.whole_epoch && !progress.has_batch {
             return Err(self.too_few());
@@ -291,16 +291,6 @@ impl Lane {
         progress.whole_epoch = true;
         progress.samples_in_epoch = 0;
         progress.has_batch = false;
-        Ok(())
-    }
-
-    fn check_broken(&self, spec: &BatchSpec) -> Result<()> {
-        if self.progress.counts.exceed(spec.max_broken) {
-            return Err(DataError::TooManyBroken {
-                limit: spec.max_broken,
-                counts: Box::new(self.progress.counts.clone()),
-            });
-        }
         Ok(())
     }
 

@@ -60,10 +60,7 @@ impl OpenGroup {
     fn read(&self, slot: Slot, group: &Group, dataset: &dyn Dataset) -> RecordResult {
         let member = slot.member as usize;
         let load = || dataset.load(group.units[member] as usize);
-        match self.units[member].get_or_init(load) {
-            Ok(records) => records.read(slot.row as usize),
-            Err(broken) => Err(broken.clone()),
-        }
+        self.units[member].get_or_init(load).read(slot.row as usize)
     }
 }
 

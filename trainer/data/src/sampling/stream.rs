@@ -117,11 +117,9 @@ impl BatchStream {
         spec.check()?;
         let from = from.into();
         if from.lanes().len() != spec.lanes {
-            return Err(DataError::Setting {
-                field: "lanes",
-                expected: "the number that the run was started with",
-                found: format!("{}, and {} positions", spec.lanes, from.lanes().len()),
-            });
+            let expected = "the number that the run was started with";
+            let found = format!("{}, and {} positions", spec.lanes, from.lanes().len());
+            return Err(DataError::setting("lanes", expected, found));
         }
         let (units, count) = (dataset.units().len(), spec.lanes);
         if count > 1 && units < count {
@@ -158,7 +156,6 @@ impl BatchStream {
     }
 
     /// Returns how batches are made.
-    #[must_use]
     pub fn spec(&self) -> &BatchSpec {
         &self.source.spec
     }
@@ -166,7 +163,6 @@ impl BatchStream {
     /// Returns whether the last batch lacks an image that this process should hold, because its
     /// pixels are damaged. No process may use the batch then; all of them call
     /// [`redo`](Self::redo).
-    #[must_use]
     pub fn is_incomplete(&self) -> bool {
         self.last
             .as_ref()
@@ -248,7 +244,6 @@ fn check_position(dataset: &dyn Dataset, batch_size: usize, from: Position) -> R
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use espalier_checkpoints::model_file::MERGES;
     use espalier_core::taxonomy::Taxonomy;
@@ -259,9 +254,8 @@ mod tests {
     use crate::sampling::flawed::Flawed;
     use crate::{BatchContent, Needs, RankText};
 
-    fn start(data: Flawed, spec: BatchSpec) -> Result<BatchStream> {
+    fn start(data: Flawed, spec: BatchSpec, from: impl Into<Positions>) -> Result<BatchStream> {
         let tokenizer = Arc::new(Tokenizer::from_merges(MERGES, 8192).unwrap());
-        let from: Positions = (0..spec.lanes).map(|_| Position::default()).collect();
         BatchStream::start(Arc::new(data), tokenizer, spec, from)
     }
 
@@ -277,8 +271,8 @@ mod tests {
                 min_box_px: 1.0,
                 ..BatchSpec::new(4, 16, 77)
             };
-            let batch = start(Flawed::new(&[12]), spec).unwrap().next();
-            let batch = batch.unwrap().unwrap();
+            let mut stream = start(Flawed::new(&[12]), spec, Position::default()).unwrap();
+            let batch = stream.next().unwrap().unwrap();
             assert_eq!((batch.keys.len(), batch.captions.rows), (4, 4));
             let rows = match (needs, &batch.content) {
                 (Needs::Captions, BatchContent::Pairs) => 4,
@@ -303,7 +297,7 @@ mod tests {
                 lanes,
                 ..BatchSpec::new(4, 16, 77)
             };
-            start(Flawed::new(records), spec).err()
+            start(Flawed::new(records), spec, Positions::start(lanes)).err()
         };
         assert!(refusal(&[4, 4], 2).is_none());
         assert!(matches!(
@@ -320,10 +314,8 @@ mod tests {
     #[test]
     fn a_stream_continues_at_the_end_of_an_epoch_but_not_beyond() {
         let from = |index| {
-            let tokenizer = Arc::new(Tokenizer::from_merges(MERGES, 8192).unwrap());
-            let spec = BatchSpec::new(4, 16, 77);
             let position = Position { epoch: 0, index };
-            BatchStream::start(Arc::new(Flawed::new(&[8])), tokenizer, spec, position)
+            start(Flawed::new(&[8]), BatchSpec::new(4, 16, 77), position)
         };
         let batch = from(8).unwrap().next().unwrap().unwrap();
         let after = batch.position_after.lanes();

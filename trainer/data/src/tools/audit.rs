@@ -8,9 +8,7 @@ use rayon::prelude::*;
 pub use super::audit_report::{
     AuditReport, BrokenByCause, Labels, Lengths, SizeLimit, StoredSize, StoredSizes,
 };
-use crate::records::boxes::{
-    BoxTally, PREPARED_MIN_BOX_PX, Region, default_min_box_px, large_enough, pixel_box,
-};
+use crate::records::boxes::{BoxTally, Region, default_min_box_px, large_enough, pixel_box};
 use crate::records::error::{DataError, Result};
 use crate::records::fault::{Broken, BrokenCounts};
 use crate::records::source::{Dataset, Record, Records};
@@ -21,7 +19,7 @@ const TASK_ROWS: usize = 64;
 /// Maximum number of image sizes that are listed individually.
 const LISTED_SIZES: usize = 10;
 
-/// Model input sizes for which the limits are reported: that of the papers and that of the small
+/// Model input sizes for which the limits are reported: that of the papers and prepared shards, and that of the small
 /// preset.
 const MODEL_SIZES: [u32; 2] = [224, 64];
 
@@ -41,14 +39,6 @@ struct Tally {
     chars_max: u64,
     labels: BTreeMap<String, u64>,
     sizes: BTreeMap<(u32, u32), u64>,
-}
-
-fn limit_px(model_px: u32) -> f64 {
-    if model_px == 224 {
-        PREPARED_MIN_BOX_PX
-    } else {
-        default_min_box_px(model_px)
-    }
 }
 
 fn hash(text: &str) -> u64 {
@@ -102,13 +92,10 @@ fn read_rows(loaded: &Result<Box<dyn Records>, Broken>, rows: &[usize], shard: &
     let mut tally = Tally::default();
     for &row in rows {
         tally.counts.seen += 1;
-        let read = match loaded {
-            Ok(records) => records.read(row).and_then(|record| {
-                let counted = tally.count(&record);
-                counted.map_err(|fault| fault.of(record.key))
-            }),
-            Err(broken) => Err(broken.clone()),
-        };
+        let read = loaded.read(row).and_then(|record| {
+            let counted = tally.count(&record);
+            counted.map_err(|fault| fault.of(record.key))
+        });
         if let Err(broken) = read {
             tally.counts.add(shard, &broken);
         }
@@ -139,7 +126,8 @@ impl Tally {
                 .iter()
                 .filter(|grounded| match grounded.region {
                     Region::Relative(rel) => {
-                        !large_enough(pixel_box(rel, width, height), limit_px(model_px))
+                        let limit = default_min_box_px(model_px);
+                        !large_enough(pixel_box(rel, width, height), limit)
                     }
                     Region::Crop(_) => false,
                 })
@@ -239,7 +227,7 @@ impl Tally {
             .map(
                 |(&model_px, (boxes_below, records_without_box))| SizeLimit {
                     model_px,
-                    min_box_px: limit_px(model_px),
+                    min_box_px: default_min_box_px(model_px),
                     boxes_below,
                     records_without_box,
                 },

@@ -19,7 +19,7 @@ use crate::records::boxes::PREPARED_MIN_BOX_PX;
 use crate::records::error::{DataError, Result};
 use crate::records::fault::{Broken, BrokenCounts, Cause, Fault};
 use crate::records::prepared::{PREPARED, PREPARING};
-use crate::records::source::{Dataset, Record};
+use crate::records::source::{Dataset, Record, Records};
 use crate::sampling::regions::{crop_region, usable_boxes};
 
 /// Side of the prepared images in pixels.
@@ -164,7 +164,7 @@ fn base_name(name: &str) -> String {
 
 /// Opens the list of an earlier call, or creates a new one.
 fn read_list(out: &Path, fingerprint: String) -> Result<ShardList> {
-    let mismatch = |reason: String| DataError::OtherOutput {
+    let mismatch = |reason: String| DataError::Prepared {
         folder: out.to_owned(),
         reason,
     };
@@ -246,10 +246,7 @@ fn write_unit(
         let end = info.records.min(row + CHUNK);
         let prepared: Vec<Result<Option<PreparedRecord>, Broken>> = (row..end)
             .into_par_iter()
-            .map(|row| match &loaded {
-                Ok(records) => records.read(row as usize).and_then(prepare_record),
-                Err(broken) => Err(broken.clone()),
-            })
+            .map(|row| prepare_record(loaded.read(row as usize)?))
             .collect();
         let counts = &mut writer.done.counts;
         counts.seen += prepared.len() as u64;

@@ -8,7 +8,6 @@ const RECALLS: usize = 101;
 /// equal score keep their order.
 ///
 /// `None` if no item is relevant.
-#[must_use]
 pub fn average_precision(mut items: Vec<(f64, bool)>) -> Option<f64> {
     let relevant = items.iter().filter(|item| item.1).count();
     if relevant == 0 {
@@ -43,17 +42,21 @@ mod tests {
 
     #[test]
     fn precision_is_the_highest_at_any_later_rank() {
+        let close = |items: &[(f64, bool)], known: f64| {
+            let found = average_precision(items.to_vec()).unwrap_or(0.0);
+            assert!((found - known).abs() < 1e-12, "{items:?}: {found}");
+        };
         // Right, wrong, right: precision 1 up to recall 1/2 (51 levels), then 2/3 (50 levels).
-        let items = vec![(0.9, true), (0.5, false), (0.4, true)];
         let known = (51.0 + 50.0 * 2.0 / 3.0) / 101.0;
-        assert!((average_precision(items).unwrap_or(0.0) - known).abs() < 1e-12);
+        close(&[(0.9, true), (0.5, false), (0.4, true)], known);
         // Right, right, wrong, right: precision 1 up to recall 2/3 (67 levels), then 3/4 (34 levels).
-        let items = vec![(0.9, true), (0.8, true), (0.5, false), (0.4, true)];
         let known = (67.0 + 34.0 * 3.0 / 4.0) / 101.0;
-        assert!((average_precision(items).unwrap_or(0.0) - known).abs() < 1e-12);
+        close(
+            &[(0.9, true), (0.8, true), (0.5, false), (0.4, true)],
+            known,
+        );
         // Wrong, right, right: 2/3 everywhere.
-        let items = vec![(0.1, true), (0.9, false), (0.4, true)];
-        assert!((average_precision(items).unwrap_or(0.0) - 2.0 / 3.0).abs() < 1e-12);
+        close(&[(0.1, true), (0.9, false), (0.4, true)], 2.0 / 3.0);
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! Correlation of two lists of numbers.
 
 /// Returns Pearson's correlation, in `[-1, 1]`; `None` for fewer than two pairs or a constant list.
-#[must_use]
 pub fn pearson(x: &[f64], y: &[f64]) -> Option<f64> {
     let n = x.len().min(y.len());
     if n < 2 {
@@ -22,7 +21,6 @@ pub fn pearson(x: &[f64], y: &[f64]) -> Option<f64> {
 }
 
 /// Ranks from 1; tied values share the mean of their ranks (notation trap 39).
-#[must_use]
 pub fn ranks(values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|a, b| values[*a].total_cmp(&values[*b]));
@@ -40,7 +38,6 @@ pub fn ranks(values: &[f64]) -> Vec<f64> {
 
 /// Returns Spearman's correlation: Pearson's of the ranks (notation 6.5). `None` as for
 /// [`pearson`].
-#[must_use]
 pub fn spearman(x: &[f64], y: &[f64]) -> Option<f64> {
     pearson(&ranks(x), &ranks(y))
 }

@@ -24,7 +24,6 @@ pub struct Sweep {
 
 impl Sweep {
     /// Returns a grid of `steps` intervals from `from` to `to`.
-    #[must_use]
     pub fn new(from: f64, to: f64, steps: usize) -> Self {
         Self {
             from,
@@ -48,7 +47,6 @@ impl Sweep {
     }
 
     /// Adds the counts of another sweep over the same grid.
-    #[must_use]
     pub fn join(mut self, other: &Self) -> Self {
         let add = |into: &mut [u64], from: &[u64]| {
             for (a, b) in into.iter_mut().zip(from) {
@@ -62,7 +60,6 @@ impl Sweep {
 
     /// Returns the curve, from the highest threshold that retrieves anything to the lowest. Of
     /// thresholds that retrieve the same items, only the highest is kept.
-    #[must_use]
     pub fn curve(&self) -> Vec<Point> {
         let all: u64 = self.right.iter().sum();
         let width = (self.to - self.from) / self.right.len() as f64;
@@ -86,7 +83,6 @@ impl Sweep {
 
     /// Returns the area under the curve as average precision: precision weighted by the increase in
     /// recall.
-    #[must_use]
     pub fn average_precision(&self) -> f64 {
         let mut before = 0.0;
         let each = self.curve().into_iter().map(|p| {

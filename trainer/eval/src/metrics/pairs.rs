@@ -29,7 +29,6 @@ pub struct Pairs {
 impl Pairs {
     /// Every unordered pair of labels with these radii, ordered by radius (the earlier label first
     /// if they are equal); `angle` returns the exterior angle.
-    #[must_use]
     pub fn all(radii: &[f64], angle: impl Fn(usize, usize) -> f64) -> Self {
         let mut pairs = Self::default();
         for a in 0..radii.len() {
@@ -46,7 +45,6 @@ impl Pairs {
     /// that `gold` is first. A pair with an equal score counts if it comes earlier.
     ///
     /// `similarities` holds the image's similarity to every label.
-    #[must_use]
     pub fn ranks(&self, similarities: &[f32], gold: usize, weights: &[f32]) -> Vec<u32> {
         let similarity = |(x, y): (u32, u32)| similarities[x as usize] + similarities[y as usize];
         let sums: Vec<f32> = self.ends.iter().map(|ends| similarity(*ends)).collect();
@@ -68,7 +66,6 @@ impl Pairs {
 ///
 /// `ranks[image][weight]`; an image without a rank (its gold pair is in the wrong order) is a
 /// miss. Fold 0 holds the images at even indices.
-#[must_use]
 pub fn two_fold(ranks: &[Option<Vec<u32>>], weights: usize, k: u32) -> (f64, [usize; 2]) {
     let hits = |fold: usize, weight: usize| {
         let images = ranks.iter().skip(fold).step_by(2).flatten();

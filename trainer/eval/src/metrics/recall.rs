@@ -16,7 +16,6 @@ pub struct Recall {
 ///
 /// `relevant` holds the relevant items of each query. `ranked` should hold at least `k + 1` items
 /// per query, or ties at rank `k` are not detected.
-#[must_use]
 pub fn recall_at(ranked: &Ranked, relevant: &[Vec<u32>], k: usize) -> Recall {
     let (mut hits, mut queries, mut ties) = (0_u64, 0_u64, 0_u64);
     for (query, relevant) in relevant.iter().enumerate().take(ranked.len()) {
@@ -70,19 +69,8 @@ mod tests {
         let space = Space::Sphere { root: vec![0.0] };
         let items = Points::new(1, vec![0.5, 0.5, 0.1]);
         let ranked = top_k(&space, &Points::new(1, vec![1.0]), &items, 3);
-        assert_eq!(
-            recall_at(&ranked, &[vec![1]], 1),
-            Recall {
-                value: 0.0,
-                ties: 1
-            }
-        );
-        assert_eq!(
-            recall_at(&ranked, &[vec![1]], 2),
-            Recall {
-                value: 1.0,
-                ties: 0
-            }
-        );
+        let found = [1, 2].map(|k| recall_at(&ranked, &[vec![1]], k));
+        let recall = |value, ties| Recall { value, ties };
+        assert_eq!(found, [recall(0.0, 1), recall(1.0, 0)]);
     }
 }

@@ -18,7 +18,6 @@ pub enum Radii {
 }
 
 /// `count` evenly spaced numbers from `from` to `to`, both ends exact; a single number is `to`.
-#[must_use]
 pub fn linspace(from: f64, to: f64, count: usize) -> Vec<f64> {
     let last = count.saturating_sub(1);
     (0..count)
@@ -38,7 +37,6 @@ pub struct Pool {
 
 impl Pool {
     /// Returns a pool of texts with these radii.
-    #[must_use]
     pub fn new(radii: Vec<f64>) -> Self {
         let mut order: Vec<usize> = (0..radii.len()).collect();
         order.sort_by(|a, b| radii[*a].total_cmp(&radii[*b]));
@@ -46,14 +44,12 @@ impl Pool {
     }
 
     /// Returns the smallest and largest radius; `None` for an empty pool.
-    #[must_use]
     pub fn range(&self) -> Option<(f64, f64)> {
         let (first, last) = (self.order.first()?, self.order.last()?);
         Some((self.radii[*first], self.radii[*last]))
     }
 
     /// Returns the radii of one image's walk, ascending.
-    #[must_use]
     pub fn thresholds(&self, scores: &[f32], radii: Radii, steps: usize) -> Vec<f64> {
         match (radii, self.range()) {
             (_, None) => Vec::new(),
@@ -73,7 +69,6 @@ impl Pool {
     ///
     /// `thresholds` must be ascending. Of equal scores, the text nearer to the root is taken, then
     /// the earlier one.
-    #[must_use]
     pub fn walk(&self, scores: &[f32], thresholds: &[f64]) -> Vec<usize> {
         let (mut next, mut best) = (0, None::<usize>);
         let mut named = Vec::new();
@@ -107,7 +102,6 @@ pub struct Match {
 /// reference contains it.
 ///
 /// `tiers` is the length of a chain; texts of `references` are `references[chain][tier]`.
-#[must_use]
 pub fn compare(predicted: &BTreeSet<&str>, references: &[&[String]], tiers: usize) -> Match {
     let expected: BTreeSet<&str> = references
         .iter()
@@ -126,7 +120,6 @@ pub fn compare(predicted: &BTreeSet<&str>, references: &[&[String]], tiers: usiz
 }
 
 /// Returns the harmonic mean; 0 where both are 0.
-#[must_use]
 pub fn f1(precision: f64, recall: f64) -> f64 {
     if precision + recall > 0.0 {
         2.0 * precision * recall / (precision + recall)

@@ -2,11 +2,20 @@
 
 use std::collections::BTreeMap;
 
+/// Returns the quantile of sorted values, with linear interpolation; NaN without any.
+pub fn quantile(sorted: &[f64], share: f64) -> f64 {
+    let Some(last) = sorted.len().checked_sub(1) else {
+        return f64::NAN;
+    };
+    let at = share.clamp(0.0, 1.0) * last as f64;
+    let (below, above) = (sorted[at.floor() as usize], sorted[at.ceil() as usize]);
+    below + (above - below) * at.fract()
+}
+
 /// Returns the mean, standard deviation (of the population), extremes and quartiles, each named
 /// with a prefix; empty for an empty list.
 ///
 /// Quantiles interpolate linearly, as NumPy does by default.
-#[must_use]
 pub fn summary(prefix: &str, values: &[f64]) -> BTreeMap<String, f64> {
     if values.is_empty() {
         return BTreeMap::new();
@@ -16,14 +25,7 @@ pub fn summary(prefix: &str, values: &[f64]) -> BTreeMap<String, f64> {
     let n = sorted.len() as f64;
     let mean = sorted.iter().sum::<f64>() / n;
     let variance = sorted.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / n;
-    let quantile = |q: f64| {
-        let position = q * (n - 1.0);
-        let (low, high) = (
-            sorted[position.floor() as usize],
-            sorted[position.ceil() as usize],
-        );
-        low + (high - low) * position.fract()
-    };
+    let quantile = |share| quantile(&sorted, share);
     let named = [
         ("mean", mean),
         ("std", variance.sqrt()),
@@ -41,6 +43,15 @@ pub fn summary(prefix: &str, values: &[f64]) -> BTreeMap<String, f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn quantiles_are_interpolated() {
+        let values = [1.0, 2.0, 3.0, 4.0];
+        assert_eq!(quantile(&values, 0.5), 2.5);
+        assert_eq!(quantile(&values, 0.25), 1.75);
+        assert_eq!(quantile(&values, 1.0), 4.0);
+        assert!(quantile(&[], 0.5).is_nan());
+    }
 
     #[test]
     fn four_numbers_are_summarised() {

@@ -6,7 +6,6 @@
 
 /// `sum_t |sum_{i <= t} (h_i - r_i)|`: Wasserstein distance with labels at `0, 1, 2, ..`. Depends
 /// on the order of the labels.
-#[must_use]
 pub fn on_indices(h: &[f64], r: &[f64]) -> f64 {
     let mut ahead = 0.0_f64;
     let each = h.iter().zip(r).map(|(a, b)| {
@@ -20,7 +19,6 @@ pub fn on_indices(h: &[f64], r: &[f64]) -> f64 {
 /// Returns the distance between the *values* of two vectors of one length, each value a sample of
 /// weight `1 / n`: the result of a library's `W1` of two arguments. Ignores which label holds the
 /// mass.
-#[must_use]
 pub fn of_values(h: &[f64], r: &[f64]) -> f64 {
     let sorted = |v: &[f64]| {
         let mut v = v.to_vec();
@@ -33,7 +31,6 @@ pub fn of_values(h: &[f64], r: &[f64]) -> f64 {
 }
 
 /// `sum_i |h_i - r_i| / 2`, in `[0, 1]`; independent of the order of the labels.
-#[must_use]
 pub fn total_variation(h: &[f64], r: &[f64]) -> f64 {
     h.iter().zip(r).map(|(a, b)| (a - b).abs()).sum::<f64>() / 2.0
 }

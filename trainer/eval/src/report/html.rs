@@ -25,7 +25,7 @@ const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;mar
     @media(prefers-color-scheme:dark){body{color:#ddd;background:#161616}th,td{border-color:#444}}";
 
 /// Escapes the special characters of HTML.
-fn escape(text: &str) -> String {
+pub fn escape(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;")
@@ -33,7 +33,6 @@ fn escape(text: &str) -> String {
 }
 
 /// Returns the page.
-#[must_use]
 pub fn page(sections: &[Section<'_>]) -> String {
     let mut out = String::from("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">");
     out.push_str("<meta name=\"viewport\" content=\"width=device-width\">");

@@ -12,7 +12,6 @@ use espalier_data::Dataset;
 const SIDE: u32 = 72;
 
 /// Thumbnails (JPEG in base64) of the records with these keys; unreadable ones are skipped.
-#[must_use]
 pub fn thumbnails(data: &dyn Dataset, keys: &BTreeSet<String>) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     for (at, unit) in data.units().iter().enumerate() {

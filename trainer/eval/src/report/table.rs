@@ -6,7 +6,6 @@ use crate::Record;
 
 /// Returns a result as text: a heading, then one metric per line with the paper's value next to
 /// ours.
-#[must_use]
 pub fn table(record: &Record) -> String {
     let mut out = String::new();
     // Writing to a String cannot fail.
@@ -41,7 +40,6 @@ pub fn table(record: &Record) -> String {
 }
 
 /// Returns the heading of a result: task, benchmark, number of items, classes and prompts.
-#[must_use]
 pub fn heading(record: &Record) -> String {
     let benchmark = record
         .benchmark

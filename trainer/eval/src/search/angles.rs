@@ -115,7 +115,6 @@ pub fn angles<T: Send>(
 ///
 /// # Shapes
 /// `queries` `[q, d]`, `gallery` `[g, d]`; at most `k` items per query.
-#[must_use]
 pub fn top_k(space: &Space, queries: &Points, gallery: &Points, apex: Apex, k: usize) -> Ranked {
     let k = k.min(gallery.len());
     let rows = angles(space, queries, gallery, apex, |_, row| {

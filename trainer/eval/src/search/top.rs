@@ -28,19 +28,16 @@ pub struct Ranked {
 impl Ranked {
     /// Returns the number of items per query: the requested `k`, or the size of the gallery if that
     /// is smaller.
-    #[must_use]
     pub fn k(&self) -> usize {
         self.k
     }
 
     /// Returns the items of a query, best first; of equal scores, the earlier item first.
-    #[must_use]
     pub fn items(&self, query: usize) -> &[u32] {
         &self.items[query * self.k..(query + 1) * self.k]
     }
 
     /// Scores of [`Ranked::items`], non-increasing.
-    #[must_use]
     pub fn scores(&self, query: usize) -> &[f64] {
         &self.scores[query * self.k..(query + 1) * self.k]
     }
@@ -56,13 +53,11 @@ impl Ranked {
     }
 
     /// Returns the number of queries.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.items.len().checked_div(self.k).unwrap_or(0)
     }
 
     /// Returns whether there is no query, or no item to rank.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -122,7 +117,6 @@ impl Top {
 ///
 /// # Shapes
 /// `queries` `[q, d]`, `gallery` `[g, d]`; at most `k` items per query.
-#[must_use]
 pub fn top_k(space: &Space, queries: &Points, gallery: &Points, k: usize) -> Ranked {
     let k = k.min(gallery.len());
     if k == 0 || queries.is_empty() {

@@ -13,7 +13,7 @@ use espalier_io::exit::usage;
 
 use crate::metrics::pairs::{Pairs, Sign, two_fold};
 use crate::metrics::steps::linspace;
-use crate::task::{BenchmarkData, Context, Task, TaskResult, settings, value_name};
+use crate::task::{BenchmarkData, Context, Task, TaskResult, named, value_name};
 use crate::{Points, prompts, search};
 
 /// The subsets of the paper.
@@ -24,76 +24,64 @@ const WEIGHTS: usize = 20;
 const KS: [u32; 2] = [1, 5];
 
 /// Recall of the right pair of labels.
-pub struct Breeds;
+pub const TASK: Task = Task {
+    name: "breeds",
+    about: "the right pair of superclass and subclass among all pairs of labels: recall@1, recall@5",
+    needs: "CHILS label lists living17.json, nonliving26.json, entity13.json, entity30.json (or one of \
+     them), and class folders of images in a folder with the name of the list next to it, or in \
+     --images DIR; --class-names if folders are not named after subclasses",
+    benchmarks: &[BenchmarkData {
+        dataset: "breeds",
+        path: "breeds",
+        get: "breeds/living17.json etc. from the CHILS repository, and the validation images of \
+              each subset in breeds/living17/<subclass>/ etc.",
+    }],
+    run,
+};
 
-impl Task for Breeds {
-    fn name(&self) -> &'static str {
-        "breeds"
+fn run(cx: &Context<'_, '_>) -> anyhow::Result<TaskResult> {
+    let lists = label_lists(cx.path()?)?;
+    let set = match cx.options.prompts.as_str() {
+        prompts::AUTO => "openai-80",
+        named => named,
+    };
+    let mut total = TaskResult {
+        dataset: Some("breeds".into()),
+        prompts: set.to_owned(),
+        settings: named([
+            ("resize", cx.resize_name(ResizeMode::CentreCrop)),
+            ("sign", value_name(&cx.options.sign)),
+        ]),
+        ..TaskResult::default()
+    };
+    let mut coverage = Coverage::default();
+    for list in &lists {
+        evaluate_subset(cx, list, set, &mut total, &mut coverage)?;
     }
-
-    fn about(&self) -> &'static str {
-        "the right pair of superclass and subclass among all pairs of labels: recall@1, recall@5"
+    let known = lists
+        .iter()
+        .filter(|l| SUBSETS.contains(&stem(l).as_str()))
+        .count();
+    if known > 0 && known < SUBSETS.len() {
+        let absent = (SUBSETS.len() - known) as u64;
+        coverage.note(
+            "subset of the paper not there, the mean runs over the others",
+            absent,
+            "",
+        );
     }
-
-    fn needs(&self) -> &'static str {
-        "CHILS label lists living17.json, nonliving26.json, entity13.json, entity30.json (or one of \
-         them), and class folders of images in a folder with the name of the list next to it, or in \
-         --images DIR; --class-names if folders are not named after subclasses"
-    }
-
-    fn benchmarks(&self) -> &'static [BenchmarkData] {
-        &[BenchmarkData {
-            dataset: "breeds",
-            path: "breeds",
-            get: "breeds/living17.json etc. from the CHILS repository, and the validation images of \
-                  each subset in breeds/living17/<subclass>/ etc.",
-        }]
-    }
-
-    fn run(&self, cx: &Context<'_>) -> anyhow::Result<TaskResult> {
-        let lists = label_lists(cx.path()?)?;
-        let set = match cx.options.prompts.as_str() {
-            prompts::AUTO => "openai-80",
-            named => named,
-        };
-        let mut total = TaskResult {
-            dataset: Some("breeds".into()),
-            prompts: set.to_owned(),
-            settings: settings([
-                ("resize", cx.resize_name(ResizeMode::CentreCrop)),
-                ("sign", value_name(&cx.options.sign)),
-            ]),
-            ..TaskResult::default()
-        };
-        let mut coverage = Coverage::default();
-        for list in &lists {
-            evaluate_subset(cx, list, set, &mut total, &mut coverage)?;
-        }
-        let known = lists
+    for k in KS {
+        let end = format!("_recall@{k}");
+        let each = total
+            .metrics
             .iter()
-            .filter(|l| SUBSETS.contains(&stem(l).as_str()))
-            .count();
-        if known > 0 && known < SUBSETS.len() {
-            let absent = (SUBSETS.len() - known) as u64;
-            coverage.note(
-                "subset of the paper not there, the mean runs over the others",
-                absent,
-                "",
-            );
-        }
-        for k in KS {
-            let end = format!("_recall@{k}");
-            let each = total
-                .metrics
-                .iter()
-                .filter(|(name, _)| name.ends_with(&end));
-            let values: Vec<f64> = each.map(|(_, value)| *value).collect();
-            let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
-            total.metrics.insert(format!("recall@{k}"), mean);
-        }
-        total.coverage = Some(coverage);
-        Ok(total)
+            .filter(|(name, _)| name.ends_with(&end));
+        let values: Vec<f64> = each.map(|(_, value)| *value).collect();
+        let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
+        total.metrics.insert(format!("recall@{k}"), mean);
     }
+    total.coverage = Some(coverage);
+    Ok(total)
 }
 
 fn stem(path: &Path) -> String {
@@ -121,7 +109,7 @@ fn label_lists(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
 }
 
 /// Subclass names for folders that are not named after their subclass.
-fn folder_names(cx: &Context<'_>) -> anyhow::Result<HashMap<String, String>> {
+fn folder_names(cx: &Context<'_, '_>) -> anyhow::Result<HashMap<String, String>> {
     let Some(path) = &cx.options.class_names else {
         return Ok(HashMap::new());
     };
@@ -142,7 +130,7 @@ fn pairs(space: &Space, labels: &Points) -> Pairs {
 }
 
 /// Returns the folder with the images of a subset.
-fn images(cx: &Context<'_>, list: &Path) -> anyhow::Result<PathBuf> {
+fn images(cx: &Context<'_, '_>, list: &Path) -> anyhow::Result<PathBuf> {
     let next_to_list = list.with_extension("");
     let folder = cx.options.images.clone().unwrap_or(next_to_list);
     if !folder.is_dir() {
@@ -242,7 +230,7 @@ fn add_recalls(
 
 /// Evaluates one subset and adds its results.
 fn evaluate_subset(
-    cx: &Context<'_>,
+    cx: &Context<'_, '_>,
     list: &Path,
     set: &str,
     total: &mut TaskResult,

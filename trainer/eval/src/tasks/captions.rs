@@ -11,13 +11,20 @@ use espalier_io::exit::usage;
 use rayon::prelude::*;
 
 use crate::captioned::{captioner, records};
-use crate::task::{BenchmarkData, Context, Task, TaskResult, settings};
+use crate::task::{Context, Task, TaskResult, named};
 
 /// A part gets metrics of its own if the captions of at least this many photos mention it.
 const ENOUGH: usize = 10;
 
 /// Parts of statements that answers tell and captions name.
-pub struct Captions;
+pub const TASK: Task = Task {
+    name: "captions",
+    about: "what answers tell of what captions name: facts a photo, precision and recall by part, the share of photos \
+     about which nothing is said",
+    needs: "images with captions, in any form that --dataset captions reads; a bundle",
+    benchmarks: &[],
+    run,
+};
 
 /// What is told and named of a photo.
 struct Photo {
@@ -135,58 +142,38 @@ fn metrics(vocabulary: &Vocabulary, photos: &[Photo]) -> BTreeMap<String, f64> {
     metrics
 }
 
-impl Task for Captions {
-    fn name(&self) -> &'static str {
-        "captions"
+fn run(cx: &Context<'_, '_>) -> anyhow::Result<TaskResult> {
+    let captioner = captioner(cx, TASK.name)?;
+    let vocabulary = Vocabulary::everyday()?;
+    let data = captions::open(cx.data, Splits(&[&cx.options.split]))?;
+    let (records, coverage) = records(data.as_ref(), cx.options.most);
+    let photos = records.par_iter();
+    let photos = photos.map(|record| read(&vocabulary, &captioner, record));
+    let photos: Vec<Option<anyhow::Result<Photo>>> = photos.collect();
+    let photos: Vec<Photo> = photos
+        .into_iter()
+        .flatten()
+        .collect::<anyhow::Result<_>>()?;
+    if photos.is_empty() {
+        return Err(usage(
+            "--data: expected images with captions, found none that can be read",
+        ));
     }
-
-    fn about(&self) -> &'static str {
-        "what answers tell of what captions name: facts a photo, precision and recall by part, the share of photos \
-         about which nothing is said"
-    }
-
-    fn needs(&self) -> &'static str {
-        "images with captions, in any form that --dataset captions reads; a bundle"
-    }
-
-    fn benchmarks(&self) -> &'static [BenchmarkData] {
-        &[]
-    }
-
-    fn run(&self, cx: &Context<'_>) -> anyhow::Result<TaskResult> {
-        let captioner = captioner(cx, self.name())?;
-        let vocabulary = Vocabulary::everyday()?;
-        let data = captions::open(cx.data, Splits(&[&cx.options.split]))?;
-        let (records, coverage) = records(data.as_ref(), cx.options.most);
-        let photos = records.par_iter();
-        let photos = photos.map(|record| read(&vocabulary, &captioner, record));
-        let photos: Vec<Option<anyhow::Result<Photo>>> = photos.collect();
-        let photos: Vec<Photo> = photos
-            .into_iter()
-            .flatten()
-            .collect::<anyhow::Result<_>>()?;
-        if photos.is_empty() {
-            return Err(usage(
-                "--data: expected images with captions, found none that can be read",
-            ));
-        }
-        Ok(TaskResult {
-            n: photos.len(),
-            classes: vocabulary.parts().len(),
-            metrics: metrics(&vocabulary, &photos),
-            settings: settings([("split", cx.options.split.clone())]),
-            left_out: BTreeMap::from([(
-                "image that cannot be read".to_owned(),
-                (records.len() - photos.len()) as u64,
-            )]),
-            coverage: Some(coverage),
-            ..TaskResult::default()
-        })
-    }
+    Ok(TaskResult {
+        n: photos.len(),
+        classes: vocabulary.parts().len(),
+        metrics: metrics(&vocabulary, &photos),
+        settings: named([("split", cx.options.split.clone())]),
+        left_out: named([(
+            "image that cannot be read",
+            (records.len() - photos.len()) as u64,
+        )]),
+        coverage: Some(coverage),
+        ..TaskResult::default()
+    })
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use espalier_core::caption::{PathStep, TaxonomyResult};
 

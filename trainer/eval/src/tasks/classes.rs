@@ -8,6 +8,7 @@ use espalier_core::taxonomy::{NodeIx, Taxonomy, is_synset};
 use espalier_io::disk::read;
 use espalier_io::exit::usage;
 
+use crate::embed::names;
 use crate::options::Choice;
 use crate::task::Context;
 
@@ -67,7 +68,7 @@ fn has_only_ids(taxonomy: &Taxonomy) -> bool {
 /// # Errors
 /// Bad usage for a file of names that does not match, or a taxonomy without names.
 pub fn classes(
-    cx: &Context<'_>,
+    cx: &Context<'_, '_>,
     taxonomy: &Taxonomy,
     present: &BTreeSet<String>,
 ) -> anyhow::Result<Classes> {
@@ -105,10 +106,7 @@ pub fn classes(
         ));
     }
     Ok(Classes {
-        names: nodes
-            .iter()
-            .map(|ix| taxonomy.name(*ix).to_owned())
-            .collect(),
+        names: names(taxonomy, &nodes),
         labels: labels.into_iter().collect(),
         nodes: nodes.into_iter().map(Some).collect(),
     })
@@ -117,7 +115,7 @@ pub fn classes(
 /// Returns the labels of the images as classes: each by the node that it is, or else by its own name, as those of
 /// class folders.
 fn by_node_or_name(
-    cx: &Context<'_>,
+    cx: &Context<'_, '_>,
     taxonomy: &Taxonomy,
     present: &BTreeSet<String>,
 ) -> anyhow::Result<Classes> {

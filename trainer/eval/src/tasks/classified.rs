@@ -101,7 +101,6 @@ impl Classified {
     }
 
     /// Describes the classifier's classes, for the settings.
-    #[must_use]
     pub fn describe(&self) -> String {
         format!(
             "{} classes, {} of them not among the choices; lacks {}",

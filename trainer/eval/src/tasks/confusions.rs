@@ -9,7 +9,6 @@ use crate::task::Confusion;
 
 /// Returns the most frequent wrong answers, at most `most`; those with the shallowest common
 /// ancestor first.
-#[must_use]
 pub fn confusions(answers: &Answers, taxonomy: &Taxonomy, most: usize) -> Vec<Confusion> {
     let mut pairs: BTreeMap<(usize, usize), Vec<usize>> = BTreeMap::new();
     for (i, truth) in answers.truth.iter().enumerate() {

@@ -1,95 +1,82 @@
 //! Classification of given boxes by their nearest training boxes or by the texts of all labels
 //! (notation 6.8).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use espalier_core::input::ResizeMode;
 
 use super::detection_text;
 use super::scenes::Boxes;
 use crate::search::top_k;
-use crate::task::{BenchmarkData, Context, Task, TaskResult, settings};
+use crate::task::{BenchmarkData, Context, Task, TaskResult, named};
 use crate::zero_shot;
 
 /// Number of neighbours that vote.
 const NEIGHBOURS: usize = 5;
 
 /// Label of a given box.
-pub struct Detection;
+pub const TASK: Task = Task {
+    name: "detection",
+    about: "label of given boxes, by the texts of all labels: ap, with COCO's split also ap_novel and ap_base; \
+     or by the five nearest boxes of --gallery: acc1, mean_per_class_recall",
+    needs: "images with labelled boxes as --data: COCO's instances JSON, a folder of OpenImages (\
+     annotations-bbox CSV), or shards; for a vote of neighbours, others as --gallery",
+    benchmarks: &[BenchmarkData {
+        dataset: "coco",
+        path: "coco/annotations/instances_val2017.json",
+        get: "coco/annotations/instances_val2017.json and coco/val2017/ from cocodataset.org",
+    }],
+    run,
+};
 
-impl Task for Detection {
-    fn name(&self) -> &'static str {
-        "detection"
+fn run(cx: &Context<'_, '_>) -> anyhow::Result<TaskResult> {
+    if cx.options.gallery.is_empty() {
+        return detection_text::run(cx);
     }
-
-    fn about(&self) -> &'static str {
-        "label of given boxes, by the texts of all labels: ap, with COCO's split also ap_novel and ap_base; \
-         or by the five nearest boxes of --gallery: acc1, mean_per_class_recall"
-    }
-
-    fn needs(&self) -> &'static str {
-        "images with labelled boxes as --data: COCO's instances JSON, a folder of OpenImages (\
-         annotations-bbox CSV), or shards; for a vote of neighbours, others as --gallery"
-    }
-
-    fn benchmarks(&self) -> &'static [BenchmarkData] {
-        &[BenchmarkData {
-            dataset: "coco",
-            path: "coco/annotations/instances_val2017.json",
-            get: "coco/annotations/instances_val2017.json and coco/val2017/ from cocodataset.org",
-        }]
-    }
-
-    fn run(&self, cx: &Context<'_>) -> anyhow::Result<TaskResult> {
-        if cx.options.gallery.is_empty() {
-            return detection_text::run(cx);
-        }
-        let queries = Boxes::open(cx, cx.data, "--data")?;
-        let gallery = Boxes::open(cx, &cx.options.gallery, "--gallery")?;
-        let space = cx.model()?.space()?;
-        let ranked = top_k(
-            space,
-            &queries.parts.points,
-            &gallery.parts.points,
-            NEIGHBOURS,
-        );
-        let classes: BTreeSet<&String> = queries.labels.iter().chain(&gallery.labels).collect();
-        let classes: Vec<&String> = classes.into_iter().collect();
-        let class = |label: &String| classes.binary_search(&label).unwrap_or_default();
-        let answer = |i: usize| {
-            let neighbours: Vec<usize> = ranked
-                .items(i)
-                .iter()
-                .map(|at| class(&gallery.labels[*at as usize]))
-                .collect();
-            vec![majority(&neighbours)]
-        };
-        let answers: Vec<Vec<usize>> = (0..ranked.len()).map(answer).collect();
-        let truth: Vec<usize> = queries.labels.iter().map(class).collect();
-        let mut metrics = zero_shot::metrics(&answers, &truth, classes.len());
-        // Each box has only one answer.
-        metrics.remove("acc5");
-        let seen: BTreeSet<&String> = gallery.labels.iter().collect();
-        let unseen = queries.labels.iter().filter(|l| !seen.contains(l)).count() as u64;
-        let mut coverage = queries.coverage;
-        coverage.note(
-            "box of a label that --gallery does not have, a miss",
-            unseen,
-            "",
-        );
-        Ok(TaskResult {
-            n: truth.len(),
-            classes: classes.len(),
-            left_out: BTreeMap::new(),
-            settings: settings([
-                ("resize", cx.resize_name(ResizeMode::WhitePad)),
-                ("neighbours", NEIGHBOURS.min(ranked.k()).to_string()),
-            ]),
-            coverage: Some(coverage),
-            metrics,
-            ..TaskResult::default()
-        })
-    }
+    let queries = Boxes::open(cx, cx.data, "--data")?;
+    let gallery = Boxes::open(cx, &cx.options.gallery, "--gallery")?;
+    let space = cx.model()?.space()?;
+    let ranked = top_k(
+        space,
+        &queries.parts.points,
+        &gallery.parts.points,
+        NEIGHBOURS,
+    );
+    let classes: BTreeSet<&String> = queries.labels.iter().chain(&gallery.labels).collect();
+    let classes: Vec<&String> = classes.into_iter().collect();
+    let class = |label: &String| classes.binary_search(&label).unwrap_or_default();
+    let answer = |i: usize| {
+        let neighbours: Vec<usize> = ranked
+            .items(i)
+            .iter()
+            .map(|at| class(&gallery.labels[*at as usize]))
+            .collect();
+        vec![majority(&neighbours)]
+    };
+    let answers: Vec<Vec<usize>> = (0..ranked.len()).map(answer).collect();
+    let truth: Vec<usize> = queries.labels.iter().map(class).collect();
+    let mut metrics = zero_shot::metrics(&answers, &truth, classes.len());
+    // Each box has only one answer.
+    metrics.remove("acc5");
+    let seen: BTreeSet<&String> = gallery.labels.iter().collect();
+    let unseen = queries.labels.iter().filter(|l| !seen.contains(l)).count() as u64;
+    let mut coverage = queries.coverage;
+    coverage.note(
+        "box of a label that --gallery does not have, a miss",
+        unseen,
+        "",
+    );
+    Ok(TaskResult {
+        n: truth.len(),
+        classes: classes.len(),
+        settings: named([
+            ("resize", cx.resize_name(ResizeMode::WhitePad)),
+            ("neighbours", NEIGHBOURS.min(ranked.k()).to_string()),
+        ]),
+        coverage: Some(coverage),
+        metrics,
+        ..TaskResult::default()
+    })
 }
 
 /// Returns the most frequent entry; of equally frequent ones the first, which is the nearest.

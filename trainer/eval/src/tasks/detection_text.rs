@@ -16,7 +16,7 @@ use rayon::prelude::*;
 
 use super::scenes::Boxes;
 use crate::metrics::average_precision::average_precision;
-use crate::task::{Context, TaskResult, settings};
+use crate::task::{Context, TaskResult, named};
 use crate::{Points, prompts, zero_shot};
 
 /// Logits of boxes for labels, and the label of each box.
@@ -72,7 +72,7 @@ fn indices(names: &[&str], sorted: &[String]) -> Vec<usize> {
 }
 
 /// Returns whether the data is COCO's, so that COCO's split applies.
-fn has_split(cx: &Context<'_>) -> bool {
+fn has_split(cx: &Context<'_, '_>) -> bool {
     cx.data.len() == 1 && coco_boxes::matches(&cx.data[0])
 }
 
@@ -118,7 +118,7 @@ fn note_unseen(coverage: &mut Coverage, truth: &[usize], labels: &[String]) {
     }
 }
 
-pub(super) fn run(cx: &Context<'_>) -> anyhow::Result<TaskResult> {
+pub(super) fn run(cx: &Context<'_, '_>) -> anyhow::Result<TaskResult> {
     let model = cx.model()?;
     let mut boxes = Boxes::open(cx, cx.data, "--data")?;
     // Uses the phrase, which is a name; the label may be an id.
@@ -162,8 +162,8 @@ pub(super) fn run(cx: &Context<'_>) -> anyhow::Result<TaskResult> {
         n: rows.len(),
         classes: labels.len(),
         prompts: set.to_owned(),
-        left_out: BTreeMap::from([("category outside of the split".to_owned(), other)]),
-        settings: settings([
+        left_out: named([("category outside of the split", other)]),
+        settings: named([
             ("resize", cx.resize_name(ResizeMode::WhitePad)),
             ("boxes", "given".to_owned()),
         ]),

@@ -7,7 +7,7 @@ use espalier_core::geometry::Space;
 use espalier_io::exit::usage;
 
 use crate::metrics::correlation::pearson;
-use crate::task::{BenchmarkData, Context, Task, TaskResult, settings};
+use crate::task::{Context, Task, TaskResult, named};
 
 /// Two concepts and their composition, all prefixed with `a photo of `.
 const CASES: [(&str, [&str; 3]); 4] = [
@@ -24,68 +24,56 @@ const CASES: [(&str, [&str; 3]); 4] = [
 ];
 
 /// Activations of factors.
-pub struct Factors;
+pub const TASK: Task = Task {
+    name: "factors",
+    about: "whether a composed text is the factor-wise maximum of its parts, in product spaces",
+    needs: "no data; a model whose space is a product of factors (phyclip)",
+    benchmarks: &[],
+    run,
+};
 
-impl Task for Factors {
-    fn name(&self) -> &'static str {
-        "factors"
-    }
-
-    fn about(&self) -> &'static str {
-        "whether a composed text is the factor-wise maximum of its parts, in product spaces"
-    }
-
-    fn needs(&self) -> &'static str {
-        "no data; a model whose space is a product of factors (phyclip)"
-    }
-
-    fn benchmarks(&self) -> &'static [BenchmarkData] {
-        &[]
-    }
-
-    fn run(&self, cx: &Context<'_>) -> anyhow::Result<TaskResult> {
-        let model = cx.model()?;
-        let space = model.space()?;
-        let Space::Product { curvatures, .. } = space else {
-            return Err(usage(format!(
-                "task factors: expected a model whose space is a product of factors, found method {}",
-                model.model.card.method
-            )));
-        };
-        let count = curvatures.len();
-        let prompted = CASES.iter().flat_map(|(_, texts)| texts);
-        let texts: Vec<String> = prompted.map(|text| format!("a photo of {text}")).collect();
-        let points = model.texts(&texts)?;
-        let mut metrics = BTreeMap::new();
-        for (at, (name, _)) in CASES.iter().enumerate() {
-            let row = |i: usize| points.row(3 * at + i);
-            for (metric, value) in case_metrics(space, count, [row(0), row(1), row(2)]) {
-                metrics.insert(format!("{name}_{metric}"), value);
-            }
+fn run(cx: &Context<'_, '_>) -> anyhow::Result<TaskResult> {
+    let model = cx.model()?;
+    let space = model.space()?;
+    let Space::Product { curvatures, .. } = space else {
+        return Err(usage(format!(
+            "task factors: expected a model whose space is a product of factors, found method {}",
+            model.model.card.method
+        )));
+    };
+    let count = curvatures.len();
+    let prompted = CASES.iter().flat_map(|(_, texts)| texts);
+    let texts: Vec<String> = prompted.map(|text| format!("a photo of {text}")).collect();
+    let points = model.texts(&texts)?;
+    let mut metrics = BTreeMap::new();
+    for (at, (name, _)) in CASES.iter().enumerate() {
+        let row = |i: usize| points.row(3 * at + i);
+        for (metric, value) in case_metrics(space, count, [row(0), row(1), row(2)]) {
+            metrics.insert(format!("{name}_{metric}"), value);
         }
-        for metric in ["max_r", "first_kept", "second_kept", "max_score_gain"] {
-            let end = format!("_{metric}");
-            let values: Vec<f64> = metrics
-                .iter()
-                .filter(|(k, _)| k.ends_with(&end))
-                .map(|(_, v)| *v)
-                .collect();
-            if !values.is_empty() {
-                metrics.insert(
-                    metric.to_owned(),
-                    values.iter().sum::<f64>() / values.len() as f64,
-                );
-            }
-        }
-        Ok(TaskResult {
-            n: CASES.len(),
-            classes: count,
-            prompts: "a photo of {}".into(),
-            settings: settings([("factors", count.to_string())]),
-            metrics,
-            ..TaskResult::default()
-        })
     }
+    for metric in ["max_r", "first_kept", "second_kept", "max_score_gain"] {
+        let end = format!("_{metric}");
+        let values: Vec<f64> = metrics
+            .iter()
+            .filter(|(k, _)| k.ends_with(&end))
+            .map(|(_, v)| *v)
+            .collect();
+        if !values.is_empty() {
+            metrics.insert(
+                metric.to_owned(),
+                values.iter().sum::<f64>() / values.len() as f64,
+            );
+        }
+    }
+    Ok(TaskResult {
+        n: CASES.len(),
+        classes: count,
+        prompts: "a photo of {}".into(),
+        settings: named([("factors", count.to_string())]),
+        metrics,
+        ..TaskResult::default()
+    })
 }
 
 /// Returns the Euclidean norm of each factor's coordinates.

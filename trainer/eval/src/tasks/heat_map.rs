@@ -11,10 +11,16 @@ use espalier_io::exit::usage;
 use rayon::prelude::*;
 
 use crate::captioned::{captioner, records};
-use crate::task::{BenchmarkData, Context, Task, TaskResult, settings};
+use crate::task::{Context, Task, TaskResult, named};
 
 /// The heat inside the boxes of objects.
-pub struct HeatMaps;
+pub const TASK: Task = Task {
+    name: "heat-map",
+    about: "heat maps of labelled objects: the share of the heat inside the box of the object",
+    needs: "images with boxes that have labels of the bundle's taxonomy; a bundle",
+    benchmarks: &[],
+    run,
+};
 
 /// An object in a photo.
 struct Object<'a> {
@@ -81,65 +87,47 @@ fn metrics(found: &[Inside]) -> BTreeMap<String, f64> {
         .iter()
         .filter(|inside| inside.heat > inside.area)
         .count();
-    BTreeMap::from([
-        ("heat_inside".to_owned(), mean(|inside| inside.heat)),
-        ("area_inside".to_owned(), mean(|inside| inside.area)),
-        ("more_than_area".to_owned(), more as f64 / count),
+    named([
+        ("heat_inside", mean(|inside| inside.heat)),
+        ("area_inside", mean(|inside| inside.area)),
+        ("more_than_area", more as f64 / count),
     ])
 }
 
-impl Task for HeatMaps {
-    fn name(&self) -> &'static str {
-        "heat-map"
+fn run(cx: &Context<'_, '_>) -> anyhow::Result<TaskResult> {
+    let captioner = captioner(cx, TASK.name)?;
+    let data = registry::open(cx.data, Need::Boxes)?;
+    let (records, coverage) = records(data.as_ref(), cx.options.most);
+    let objects = objects(&captioner, &records);
+    if objects.is_empty() {
+        return Err(usage(
+            "--data: expected boxes with labels of the bundle's taxonomy, found none",
+        ));
     }
-
-    fn about(&self) -> &'static str {
-        "heat maps of labelled objects: the share of the heat inside the box of the object"
-    }
-
-    fn needs(&self) -> &'static str {
-        "images with boxes that have labels of the bundle's taxonomy; a bundle"
-    }
-
-    fn benchmarks(&self) -> &'static [BenchmarkData] {
-        &[]
-    }
-
-    fn run(&self, cx: &Context<'_>) -> anyhow::Result<TaskResult> {
-        let captioner = captioner(cx, self.name())?;
-        let data = registry::open(cx.data, Need::Boxes)?;
-        let (records, coverage) = records(data.as_ref(), cx.options.most);
-        let objects = objects(&captioner, &records);
-        if objects.is_empty() {
-            return Err(usage(
-                "--data: expected boxes with labels of the bundle's taxonomy, found none",
-            ));
-        }
-        let found = objects.par_iter().map(|object| inside(&captioner, object));
-        let found: Vec<Option<anyhow::Result<Inside>>> = found.collect();
-        let found: Vec<Inside> = found.into_iter().flatten().collect::<anyhow::Result<_>>()?;
-        let boxes = records.iter().flat_map(|record| &record.boxes);
-        let boxes = boxes.filter(|grounded| grounded.origin != Origin::RefExp);
-        let boxes = boxes.count();
-        Ok(TaskResult {
-            n: found.len(),
-            classes: captioner.classifier().taxonomy().labelled().len(),
-            metrics: metrics(&found),
-            settings: settings([("images", records.len().to_string())]),
-            left_out: BTreeMap::from([
-                (
-                    "box without a label of the taxonomy".to_owned(),
-                    (boxes - objects.len()) as u64,
-                ),
-                (
-                    "image that cannot be read, or map without heat".to_owned(),
-                    (objects.len() - found.len()) as u64,
-                ),
-            ]),
-            coverage: Some(coverage),
-            ..TaskResult::default()
-        })
-    }
+    let found = objects.par_iter().map(|object| inside(&captioner, object));
+    let found: Vec<Option<anyhow::Result<Inside>>> = found.collect();
+    let found: Vec<Inside> = found.into_iter().flatten().collect::<anyhow::Result<_>>()?;
+    let boxes = records.iter().flat_map(|record| &record.boxes);
+    let boxes = boxes.filter(|grounded| grounded.origin != Origin::RefExp);
+    let boxes = boxes.count();
+    Ok(TaskResult {
+        n: found.len(),
+        classes: captioner.classifier().taxonomy().labelled().len(),
+        metrics: metrics(&found),
+        settings: named([("images", records.len().to_string())]),
+        left_out: named([
+            (
+                "box without a label of the taxonomy",
+                (boxes - objects.len()) as u64,
+            ),
+            (
+                "image that cannot be read, or map without heat",
+                (objects.len() - found.len()) as u64,
+            ),
+        ]),
+        coverage: Some(coverage),
+        ..TaskResult::default()
+    })
 }
 
 #[cfg(test)]

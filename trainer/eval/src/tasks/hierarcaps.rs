@@ -11,13 +11,24 @@ use espalier_data::{Captioned, HierarcapsTest, Splits};
 use espalier_io::exit::usage;
 
 use crate::matching::{self, Chains, Walk};
-use crate::task::{BenchmarkData, Context, Task, TaskResult, settings, value_name};
+use crate::task::{BenchmarkData, Context, Task, TaskResult, named, value_name};
 
 /// Precision, recall and order on HierarCaps' test set.
-pub struct Hierarcaps;
+pub const TASK: Task = Task {
+    name: "hierarcaps",
+    about: "texts found on the path outward from the root: precision, recall, d_corr (tau_d)",
+    needs: EXPECTED,
+    benchmarks: &[BenchmarkData {
+        dataset: "hierarcaps",
+        path: "hierarcaps",
+        get: "hierarcaps/hierarcaps_test.csv from the HierarCaps repository and its 1,000 \
+              images of COCO val2014 below hierarcaps/",
+    }],
+    run,
+};
 
 /// Returns the walk set by the options, with the published defaults of a space.
-pub fn walk(cx: &Context<'_>, space: &Space) -> anyhow::Result<Walk> {
+pub fn walk(cx: &Context<'_, '_>, space: &Space) -> anyhow::Result<Walk> {
     let published = Walk::published(space);
     if cx.options.walk_steps == 0 {
         return Err(usage("--walk-steps: expected at least 1, found 0"));
@@ -34,7 +45,7 @@ pub(super) const AS_GIVEN: &str = "as given";
 
 /// Reads the benchmark's CSV, or makes chains of captions; also returns the rule of the chains.
 pub(super) fn chains_of(
-    cx: &Context<'_>,
+    cx: &Context<'_, '_>,
     path: &Path,
 ) -> anyhow::Result<(HierarcapsTest, &'static str)> {
     let images = cx.options.images.as_deref();
@@ -55,78 +66,55 @@ pub(super) fn chains_of(
     ))
 }
 
-impl Task for Hierarcaps {
-    fn name(&self) -> &'static str {
-        "hierarcaps"
-    }
-
-    fn about(&self) -> &'static str {
-        "texts found on the path outward from the root: precision, recall, d_corr (tau_d)"
-    }
-
-    fn needs(&self) -> &'static str {
-        EXPECTED
-    }
-
-    fn benchmarks(&self) -> &'static [BenchmarkData] {
-        &[BenchmarkData {
-            dataset: "hierarcaps",
-            path: "hierarcaps",
-            get: "hierarcaps/hierarcaps_test.csv from the HierarCaps repository and its 1,000 \
-                  images of COCO val2014 below hierarcaps/",
-        }]
-    }
-
-    fn run(&self, cx: &Context<'_>) -> anyhow::Result<TaskResult> {
-        let (data, rule) = chains_of(cx, cx.path()?)?;
-        let model = cx.model()?;
-        let space = model.space()?;
-        let walk = walk(cx, space)?;
-        let items = data.images.iter().cloned().map(Item::from).collect();
-        let listed = model.files(items, cx.resize(ResizeMode::CentreCrop))?;
-        let mut of_image = vec![Vec::new(); listed.points().len()];
-        for (chain, image) in data.image_of.iter().enumerate() {
-            let row = image.and_then(|image| listed.row_of[image]);
-            if let Some(chains) = row.and_then(|row| of_image.get_mut(row)) {
-                chains.push(chain);
-            }
+fn run(cx: &Context<'_, '_>) -> anyhow::Result<TaskResult> {
+    let (data, rule) = chains_of(cx, cx.path()?)?;
+    let model = cx.model()?;
+    let space = model.space()?;
+    let walk = walk(cx, space)?;
+    let items = data.images.iter().cloned().map(Item::from).collect();
+    let listed = model.files(items, cx.resize(ResizeMode::CentreCrop))?;
+    let mut of_image = vec![Vec::new(); listed.points().len()];
+    for (chain, image) in data.image_of.iter().enumerate() {
+        let row = image.and_then(|image| listed.row_of[image]);
+        if let Some(chains) = row.and_then(|row| of_image.get_mut(row)) {
+            chains.push(chain);
         }
-        let mut coverage = data.coverage.clone();
-        let rows = |file: usize| data.image_of.iter().filter(|p| **p == Some(file)).count() as u64;
-        listed.subtract_unreadable(&mut coverage, rows);
-        if listed.points().is_empty() {
-            return Err(usage(format!(
-                "--data: expected {EXPECTED}, found no image of its {} rows",
-                data.chains.len()
-            )));
-        }
-        let points = model.texts(&data.chains.concat())?;
-        let tiers = data.chains[0].len();
-        let radii: Vec<f64> = points.rows().map(|p| space.radius(p)).collect();
-        let ties = radii
-            .chunks(tiers)
-            .filter(|r| r.windows(2).any(|w| w[0] == w[1]))
-            .count();
-        coverage.note("chain with two texts at one radius", ties as u64, "");
-        let chains = Chains {
-            texts: &data.chains,
-            points: &points,
-            of_image: &of_image,
-        };
-        Ok(TaskResult {
-            dataset: (rule == AS_GIVEN).then(|| "hierarcaps".into()),
-            n: listed.points().len(),
-            classes: points.len(),
-            coverage: Some(coverage),
-            settings: settings([
-                ("resize", cx.resize_name(ResizeMode::CentreCrop)),
-                ("chains", rule.to_owned()),
-                ("radii", value_name(&walk.radii)),
-                ("steps", walk.steps.to_string()),
-                ("drop_first", walk.drop_first.to_string()),
-            ]),
-            metrics: matching::metrics(space, listed.points(), chains, walk),
-            ..TaskResult::default()
-        })
     }
+    let mut coverage = data.coverage.clone();
+    let rows = |file: usize| data.image_of.iter().filter(|p| **p == Some(file)).count() as u64;
+    listed.subtract_unreadable(&mut coverage, rows);
+    if listed.points().is_empty() {
+        return Err(usage(format!(
+            "--data: expected {EXPECTED}, found no image of its {} rows",
+            data.chains.len()
+        )));
+    }
+    let points = model.texts(&data.chains.concat())?;
+    let tiers = data.chains[0].len();
+    let radii: Vec<f64> = points.rows().map(|p| space.radius(p)).collect();
+    let ties = radii
+        .chunks(tiers)
+        .filter(|r| r.windows(2).any(|w| w[0] == w[1]))
+        .count();
+    coverage.note("chain with two texts at one radius", ties as u64, "");
+    let chains = Chains {
+        texts: &data.chains,
+        points: &points,
+        of_image: &of_image,
+    };
+    Ok(TaskResult {
+        dataset: (rule == AS_GIVEN).then(|| "hierarcaps".into()),
+        n: listed.points().len(),
+        classes: points.len(),
+        coverage: Some(coverage),
+        settings: named([
+            ("resize", cx.resize_name(ResizeMode::CentreCrop)),
+            ("chains", rule.to_owned()),
+            ("radii", value_name(&walk.radii)),
+            ("steps", walk.steps.to_string()),
+            ("drop_first", walk.drop_first.to_string()),
+        ]),
+        metrics: matching::metrics(space, listed.points(), chains, walk),
+        ..TaskResult::default()
+    })
 }

@@ -21,7 +21,7 @@ use crate::embedded::ImageMetadata;
 use crate::embedder::Embedder;
 use crate::protocols::Protocol;
 use crate::search::Ranked;
-use crate::task::{Context, DEFAULT, TaskResult, settings};
+use crate::task::{Context, DEFAULT, TaskResult, named};
 use crate::{Points, prompts};
 
 /// Requirements for labelled images.
@@ -85,10 +85,10 @@ impl<'a> LabelledImages<'a> {
 
     /// Returns the numbers of the other images, by reason.
     fn left_out(&self, about: &ImageMetadata) -> BTreeMap<String, u64> {
-        BTreeMap::from([
-            ("without a label".to_owned(), self.unlabelled),
-            ("label not in the taxonomy".to_owned(), self.unknown),
-            ("broken".to_owned(), about.counts.broken()),
+        named([
+            ("without a label", self.unlabelled),
+            ("label not in the taxonomy", self.unknown),
+            ("broken", about.counts.broken()),
         ])
     }
 }
@@ -96,17 +96,12 @@ impl<'a> LabelledImages<'a> {
 /// Counts the images that are used and those that are not. `records` and `classes` are the numbers
 /// in the data.
 fn coverage(
-    cx: &Context<'_>,
+    cx: &Context<'_, '_>,
     about: &ImageMetadata,
     found: &LabelledImages<'_>,
     (records, classes): (u64, usize),
 ) -> Coverage {
-    let mut coverage = Coverage {
-        expected: records,
-        found: about.keys.len() as u64,
-        missing: about.broken(),
-        ..Coverage::default()
-    };
+    let mut coverage = about.coverage(records, about.keys.len());
     coverage.lose("without a label", found.unlabelled, "");
     coverage.lose(
         "label that is no class to choose from",
@@ -125,7 +120,7 @@ fn coverage(
 ///
 /// # Errors
 /// Bad data, also if no image has a class; a failing device.
-pub fn answers(cx: &Context<'_>) -> anyhow::Result<(Answers, Taxonomy)> {
+pub fn answers(cx: &Context<'_, '_>) -> anyhow::Result<(Answers, Taxonomy)> {
     let model = cx.model()?;
     let (taxonomy, source) = cx.taxonomy(cx.data)?;
     let open::Labelled { data, split } = open::benchmark(cx.data, cx.dataset, &cx.options.split)?;
@@ -189,7 +184,7 @@ pub fn answers(cx: &Context<'_>) -> anyhow::Result<(Answers, Taxonomy)> {
 /// Returns the points of the classes and the name of their prompts. A bundle is judged with the points
 /// that it stores and the page uses, unless other prompts or names are asked for.
 pub(super) fn class_points<'a>(
-    cx: &'a Context<'_>,
+    cx: &'a Context<'_, '_>,
     model: &Embedder<'_>,
     (labels, names): (&[String], &[String]),
 ) -> anyhow::Result<(&'a str, Rc<Points>)> {
@@ -244,23 +239,16 @@ fn note_unusual(
 }
 
 impl Answers {
-    /// Returns the ranked classes of each evaluated image.
-    #[must_use]
-    pub fn answers(&self) -> Vec<Vec<usize>> {
-        crate::zero_shot::answers(&self.ranked)
-    }
-
     /// Returns the result of a task with these metrics; `evaluated` is the number of answers
     /// evaluated.
-    #[must_use]
     pub fn outcome(
         self,
-        cx: &Context<'_>,
+        cx: &Context<'_, '_>,
         taxonomy: &Taxonomy,
         evaluated: usize,
         metrics: BTreeMap<String, f64>,
     ) -> TaskResult {
-        let mut settings = settings([("resize", cx.resize_name(ResizeMode::CentreCrop))]);
+        let mut settings = named([("resize", cx.resize_name(ResizeMode::CentreCrop))]);
         let classified = self.classified.as_ref();
         settings.extend(classified.map(|c| ("classifier".to_owned(), c.describe())));
         let of_classes = self.classes.nodes.iter().any(Option::is_some);

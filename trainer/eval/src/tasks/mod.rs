@@ -38,47 +38,41 @@ use espalier_io::exit::usage;
 use super::Task;
 
 /// Every task, in the order in which they run.
-pub const ALL: &[&dyn Task] = &[
-    &zero_shot::ZeroShot,
-    &hierarchy::Hierarchy,
-    &stop::Stop,
-    &teach::Teach,
-    &heat_map::HeatMaps,
-    &two_subjects::TwoSubjects,
-    &ordering::Ordering,
-    &retrieval::Retrieval,
-    &captions::Captions,
-    &hierarcaps::Hierarcaps,
-    &hyperlex::Hyperlex,
-    &words::Words,
-    &breeds::Breeds,
-    &rank_zero_shot::RankZeroShot,
-    &rank_ordering::RankOrdering,
-    &image_to_image::ImageToImage,
-    &parts::Parts,
-    &detection::Detection,
-    &sugar_crepe::SugarCrepe,
-    &vl_checklist::VlChecklist,
-    &norms::Norms,
-    &factors::Factors,
+pub const ALL: &[Task] = &[
+    zero_shot::TASK,
+    hierarchy::TASK,
+    stop::TASK,
+    teach::TASK,
+    heat_map::TASK,
+    two_subjects::TASK,
+    ordering::TASK,
+    retrieval::TASK,
+    captions::TASK,
+    hierarcaps::TASK,
+    hyperlex::TASK,
+    words::TASK,
+    breeds::TASK,
+    rank_zero_shot::TASK,
+    rank_ordering::TASK,
+    image_to_image::TASK,
+    parts::TASK,
+    detection::TASK,
+    sugar_crepe::TASK,
+    vl_checklist::TASK,
+    norms::TASK,
+    factors::TASK,
 ];
-
-/// Returns the names of all tasks.
-#[must_use]
-pub fn names() -> Vec<&'static str> {
-    ALL.iter().map(|task| task.name()).collect()
-}
 
 /// Returns the task with a name.
 ///
 /// # Errors
 /// Bad usage for an unknown name; the message lists the known tasks.
-pub fn find(name: &str) -> anyhow::Result<&'static dyn Task> {
-    let found = ALL.iter().find(|task| task.name() == name);
-    found.copied().ok_or_else(|| {
+pub fn find(name: &str) -> anyhow::Result<&'static Task> {
+    ALL.iter().find(|task| task.name == name).ok_or_else(|| {
+        let names: Vec<&str> = ALL.iter().map(|task| task.name).collect();
         usage(format!(
             "--task: expected one of {}, found `{name}`",
-            names().join(", ")
+            names.join(", ")
         ))
     })
 }

@@ -7,7 +7,6 @@ use espalier_core::taxonomy::{NodeIx, Taxonomy};
 /// Replaces labels that are names of nodes by the ids of these nodes: `tabby cat` and `sports_car` by their
 /// synsets. Labels that are ids, that name no node, or that name several labels of the taxonomy stay as they
 /// are.
-#[must_use]
 pub fn node_labels(taxonomy: &Taxonomy, labels: &[Option<String>]) -> Vec<Option<String>> {
     let mut known: BTreeMap<&str, String> = BTreeMap::new();
     labels

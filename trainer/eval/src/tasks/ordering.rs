@@ -1,6 +1,6 @@
 //! Whether the radii of text chains are in order (tau_d of notation 6.4), without images.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use espalier_core::taxonomy::NodeIx;
 use espalier_data::formats::open;
@@ -10,52 +10,40 @@ use espalier_data::{Captioned, Coverage, Dataset, Hierarcaps, HierarcapsTest};
 use espalier_io::exit::usage;
 
 use super::hierarcaps::{AS_GIVEN, chains_of};
-use crate::task::{BenchmarkData, Context, Task, TaskResult, settings};
+use crate::task::{Context, Task, TaskResult, named};
 use crate::{embed, ordering};
 
 /// Order of chains by radius.
-pub struct Ordering;
+pub const TASK: Task = Task {
+    name: "ordering",
+    about: "whether chains of texts lie in order of their radii: tau_d, in_order",
+    needs: "HierarCaps' CSV files (training or test form), a taxonomy TSV, or labelled images whose \
+     labels have chains in --taxonomy",
+    benchmarks: &[],
+    run,
+};
 
-impl Task for Ordering {
-    fn name(&self) -> &'static str {
-        "ordering"
+fn run(cx: &Context<'_, '_>) -> anyhow::Result<TaskResult> {
+    let Chains {
+        chains,
+        coverage,
+        rule,
+    } = chains(cx)?;
+    if chains.is_empty() {
+        return Err(usage("--data: expected chains of texts, found none"));
     }
-
-    fn about(&self) -> &'static str {
-        "whether chains of texts lie in order of their radii: tau_d, in_order"
-    }
-
-    fn needs(&self) -> &'static str {
-        "HierarCaps' CSV files (training or test form), a taxonomy TSV, or labelled images whose \
-         labels have chains in --taxonomy"
-    }
-
-    fn benchmarks(&self) -> &'static [BenchmarkData] {
-        &[]
-    }
-
-    fn run(&self, cx: &Context<'_>) -> anyhow::Result<TaskResult> {
-        let Chains {
-            chains,
-            coverage,
-            rule,
-        } = chains(cx)?;
-        if chains.is_empty() {
-            return Err(usage("--data: expected chains of texts, found none"));
-        }
-        let lengths: Vec<usize> = chains.iter().map(Vec::len).collect();
-        let model = cx.model()?;
-        let points = model.texts(&chains.concat())?;
-        let rows: Vec<Vec<f32>> = points.rows().map(<[f32]>::to_vec).collect();
-        Ok(TaskResult {
-            n: chains.len(),
-            left_out: BTreeMap::from([("broken".to_owned(), coverage.expected - coverage.found)]),
-            coverage: Some(coverage),
-            metrics: ordering::metrics(model.space()?, &rows, &lengths),
-            settings: settings([("chain", rule)]),
-            ..TaskResult::default()
-        })
-    }
+    let lengths: Vec<usize> = chains.iter().map(Vec::len).collect();
+    let model = cx.model()?;
+    let points = model.texts(&chains.concat())?;
+    let rows: Vec<Vec<f32>> = points.rows().map(<[f32]>::to_vec).collect();
+    Ok(TaskResult {
+        n: chains.len(),
+        left_out: named([("broken", coverage.expected - coverage.found)]),
+        coverage: Some(coverage),
+        metrics: ordering::metrics(model.space()?, &rows, &lengths),
+        settings: named([("chain", rule)]),
+        ..TaskResult::default()
+    })
 }
 
 /// Chains of texts, each from general to specific.
@@ -69,7 +57,7 @@ struct Chains {
 
 /// Returns the chains. Chains are the rows of HierarCaps or the
 /// labels of a taxonomy, either all labels or those of the images.
-fn chains(cx: &Context<'_>) -> anyhow::Result<Chains> {
+fn chains(cx: &Context<'_, '_>) -> anyhow::Result<Chains> {
     let as_given = |(chains, coverage)| Chains {
         chains,
         coverage,

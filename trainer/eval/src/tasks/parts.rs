@@ -11,7 +11,7 @@ use crate::Points;
 use crate::metrics::curve::{Point, Sweep};
 use crate::search;
 use crate::search::angles::{Apex, angles};
-use crate::task::{BenchmarkData, Context, Task, TaskResult, settings};
+use crate::task::{BenchmarkData, Context, Task, TaskResult, named};
 
 /// Name of the curve for scenes as queries and objects as gallery.
 pub const CURVE: &str = "parent_to_child";
@@ -21,75 +21,60 @@ const GRID: usize = 256;
 const SIZES: [[usize; 3]; 2] = [[150_000, 200_000, 250_000], [10_000, 20_000, 30_000]];
 
 /// Same-class and hierarchical retrieval.
-pub struct Parts;
+pub const TASK: Task = Task {
+    name: "parts",
+    about: "scenes and their objects: child_to_parent@K, parent_to_child@K, tree_recall@K, ot_index@K, \
+     ot_values_x100@K, total_variation@K, average_precision",
+    needs: "images with labelled boxes: a folder of OpenImages (annotations-bbox CSV, class \
+     descriptions, images), or shards with boxes",
+    benchmarks: &[BenchmarkData {
+        dataset: "openimages",
+        path: "openimages",
+        get: "openimages/test-annotations-bbox.csv, openimages/class-descriptions-boxable.csv and \
+              the test images <ImageID>.jpg below openimages/",
+    }],
+    run,
+};
 
-impl Task for Parts {
-    fn name(&self) -> &'static str {
-        "parts"
-    }
-
-    fn about(&self) -> &'static str {
-        "scenes and their objects: child_to_parent@K, parent_to_child@K, tree_recall@K, ot_index@K, \
-         ot_values_x100@K, total_variation@K, average_precision"
-    }
-
-    fn needs(&self) -> &'static str {
-        "images with labelled boxes: a folder of OpenImages (annotations-bbox CSV, class \
-         descriptions, images), or shards with boxes"
-    }
-
-    fn benchmarks(&self) -> &'static [BenchmarkData] {
-        &[BenchmarkData {
-            dataset: "openimages",
-            path: "openimages",
-            get: "openimages/test-annotations-bbox.csv, openimages/class-descriptions-boxable.csv and \
-                  the test images <ImageID>.jpg below openimages/",
-        }]
-    }
-
-    fn run(&self, cx: &Context<'_>) -> anyhow::Result<TaskResult> {
-        let mut scenes = Scenes::open(cx)?;
-        scenes.boxes = scenes.boxes.some("--data")?;
-        let space = cx.model()?.space()?;
-        let most = match cx.options.most {
-            0 => usize::MAX,
-            n => n,
-        };
-        let labels = Labels::of(&scenes);
-        let mut metrics = child_to_parent(space, &scenes, &labels, most);
-        let sizes = match cx.options.top.as_slice() {
-            [] => sizes_for(scenes.boxes.parts.points.len()),
-            given => given.to_vec(),
-        };
-        let (found, curve) = parent_to_child(space, &scenes, &labels, most, &sizes);
-        metrics.extend(found);
-        let images = scenes.images.points.len();
-        let queries = images.min(most);
-        Ok(TaskResult {
-            n: queries,
-            classes: scenes.boxes.labels.len(),
-            left_out: BTreeMap::from([(
-                "scene that was not queried".into(),
-                (images - queries) as u64,
-            )]),
-            settings: settings([
-                ("resize", cx.resize_name(ResizeMode::WhitePad)),
-                (
-                    "similarity",
-                    if uses_cosine(space) {
-                        "cosine"
-                    } else {
-                        "angle"
-                    }
-                    .to_owned(),
-                ),
-            ]),
-            coverage: Some(scenes.boxes.coverage),
-            metrics,
-            curves: BTreeMap::from([(CURVE.to_owned(), curve)]),
-            ..TaskResult::default()
-        })
-    }
+fn run(cx: &Context<'_, '_>) -> anyhow::Result<TaskResult> {
+    let mut scenes = Scenes::open(cx)?;
+    scenes.boxes = scenes.boxes.some("--data")?;
+    let space = cx.model()?.space()?;
+    let most = match cx.options.most {
+        0 => usize::MAX,
+        n => n,
+    };
+    let labels = Labels::of(&scenes);
+    let mut metrics = child_to_parent(space, &scenes, &labels, most);
+    let sizes = match cx.options.top.as_slice() {
+        [] => sizes_for(scenes.boxes.parts.points.len()),
+        given => given.to_vec(),
+    };
+    let (found, curve) = parent_to_child(space, &scenes, &labels, most, &sizes);
+    metrics.extend(found);
+    let images = scenes.images.points.len();
+    let queries = images.min(most);
+    Ok(TaskResult {
+        n: queries,
+        classes: scenes.boxes.labels.len(),
+        left_out: named([("scene that was not queried", (images - queries) as u64)]),
+        settings: named([
+            ("resize", cx.resize_name(ResizeMode::WhitePad)),
+            (
+                "similarity",
+                if uses_cosine(space) {
+                    "cosine"
+                } else {
+                    "angle"
+                }
+                .to_owned(),
+            ),
+        ]),
+        coverage: Some(scenes.boxes.coverage),
+        metrics,
+        curves: named([(CURVE, curve)]),
+        ..TaskResult::default()
+    })
 }
 
 /// Returns the sizes of the retrieved sets for a number of boxes: a set as large as the gallery would say nothing.

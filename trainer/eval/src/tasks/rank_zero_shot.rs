@@ -7,67 +7,55 @@ use espalier_core::input::ResizeMode;
 use super::ranks::{self, BENCHMARKS, Lineages, NEEDS};
 use crate::prompts;
 use crate::search::top_k;
-use crate::task::{BenchmarkData, Context, Task, TaskResult, settings, value_name};
+use crate::task::{Context, Task, TaskResult, named, value_name};
 
 /// Accuracy at each rank.
-pub struct RankZeroShot;
+pub const TASK: Task = Task {
+    name: "rank-zero-shot",
+    about: "classification at each rank separately: acc1_kingdom .. acc1_species, acc1_mean",
+    needs: NEEDS,
+    benchmarks: BENCHMARKS,
+    run,
+};
 
-impl Task for RankZeroShot {
-    fn name(&self) -> &'static str {
-        "rank-zero-shot"
-    }
-
-    fn about(&self) -> &'static str {
-        "classification at each rank separately: acc1_kingdom .. acc1_species, acc1_mean"
-    }
-
-    fn needs(&self) -> &'static str {
-        NEEDS
-    }
-
-    fn benchmarks(&self) -> &'static [BenchmarkData] {
-        BENCHMARKS
-    }
-
-    fn run(&self, cx: &Context<'_>) -> anyhow::Result<TaskResult> {
-        let mut data = Lineages::open(cx)?;
-        let model = cx.model()?;
-        let set = match cx.options.prompts.as_str() {
-            prompts::AUTO => "openai-80",
-            named => named,
-        };
-        let queries = data.images.points.select(&data.rows);
-        let (mut classes, mut alone) = (0, Vec::new());
-        let n = data.rows.len();
-        let metrics = ranks::shares("acc1", &data.ranks(), n, |rank, name| {
-            let text = |names: &Vec<String>| ranks::text(names, rank, cx.options.rank_text);
-            let truth: Vec<String> = data.names.iter().map(text).collect();
-            let labels: BTreeSet<&String> = truth.iter().collect();
-            let labels: Vec<String> = labels.into_iter().cloned().collect();
-            if labels.len() == 1 {
-                alone.push(name.to_owned());
-            }
-            classes += labels.len();
-            let points = model.classes(&labels, set)?;
-            let ranked = top_k(model.space()?, &queries, &points, 1);
-            let right = |i: &usize| labels[ranked.items(*i)[0] as usize] == truth[*i];
-            Ok((0..ranked.len()).filter(right).count())
-        })?;
-        for name in &alone {
-            let kind = "rank with one name, every answer is right";
-            data.coverage.note(kind, 1, name);
+fn run(cx: &Context<'_, '_>) -> anyhow::Result<TaskResult> {
+    let mut data = Lineages::open(cx)?;
+    let model = cx.model()?;
+    let set = match cx.options.prompts.as_str() {
+        prompts::AUTO => "openai-80",
+        named => named,
+    };
+    let queries = data.images.points.select(&data.rows);
+    let (mut classes, mut alone) = (0, Vec::new());
+    let n = data.rows.len();
+    let metrics = ranks::shares("acc1", &data.ranks(), n, |rank, name| {
+        let text = |names: &Vec<String>| ranks::text(names, rank, cx.options.rank_text);
+        let truth: Vec<String> = data.names.iter().map(text).collect();
+        let labels: BTreeSet<&String> = truth.iter().collect();
+        let labels: Vec<String> = labels.into_iter().cloned().collect();
+        if labels.len() == 1 {
+            alone.push(name.to_owned());
         }
-        Ok(TaskResult {
-            n,
-            classes,
-            prompts: set.to_owned(),
-            settings: settings([
-                ("resize", cx.resize_name(ResizeMode::CentreCrop)),
-                ("rank_text", value_name(&cx.options.rank_text)),
-            ]),
-            coverage: Some(data.coverage),
-            metrics,
-            ..TaskResult::default()
-        })
+        classes += labels.len();
+        let points = model.classes(&labels, set)?;
+        let ranked = top_k(model.space()?, &queries, &points, 1);
+        let right = |i: &usize| labels[ranked.items(*i)[0] as usize] == truth[*i];
+        Ok((0..ranked.len()).filter(right).count())
+    })?;
+    for name in &alone {
+        let kind = "rank with one name, every answer is right";
+        data.coverage.note(kind, 1, name);
     }
+    Ok(TaskResult {
+        n,
+        classes,
+        prompts: set.to_owned(),
+        settings: named([
+            ("resize", cx.resize_name(ResizeMode::CentreCrop)),
+            ("rank_text", value_name(&cx.options.rank_text)),
+        ]),
+        coverage: Some(data.coverage),
+        metrics,
+        ..TaskResult::default()
+    })
 }

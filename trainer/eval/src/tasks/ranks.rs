@@ -54,17 +54,12 @@ impl Lineages {
     ///
     /// # Errors
     /// Bad data, also if no label is a lineage; a failing device.
-    pub fn open(cx: &Context<'_>) -> anyhow::Result<Self> {
+    pub fn open(cx: &Context<'_, '_>) -> anyhow::Result<Self> {
         let data = registry::open(cx.data, Need::Labels)?;
         let expected = data.records();
         let resize = cx.resize(ResizeMode::CentreCrop);
         let images = cx.model()?.dataset(data, cx.data, resize)?;
-        let mut coverage = Coverage {
-            expected,
-            found: images.points.len() as u64,
-            missing: images.about.broken(),
-            ..Coverage::default()
-        };
+        let mut coverage = images.about.coverage(expected, images.points.len());
         let (mut rows, mut names): (Vec<usize>, Vec<Vec<String>>) = (Vec::new(), Vec::new());
         for (row, label) in images.about.labels.iter().enumerate() {
             let label = label.as_deref().unwrap_or_default();
@@ -99,7 +94,6 @@ impl Lineages {
     }
 
     /// Returns the names of the ranks.
-    #[must_use]
     pub fn ranks(&self) -> Vec<String> {
         match self.names.first().map_or(0, Vec::len) {
             7 => RANKS.iter().map(|r| (*r).to_owned()).collect(),
@@ -109,7 +103,6 @@ impl Lineages {
 }
 
 /// Returns the text of a rank of a lineage.
-#[must_use]
 pub fn text(names: &[String], rank: usize, how: RankText) -> String {
     match how {
         RankText::Joined => names[..=rank].join(" "),
@@ -121,7 +114,7 @@ pub fn text(names: &[String], rank: usize, how: RankText) -> String {
 ///
 /// # Errors
 /// When the device fails.
-pub fn space(cx: &Context<'_>) -> anyhow::Result<Space> {
+pub fn space(cx: &Context<'_, '_>) -> anyhow::Result<Space> {
     let model = cx.model()?;
     Ok(match model.space()? {
         Space::Sphere { .. } => Space::Sphere {

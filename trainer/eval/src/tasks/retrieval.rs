@@ -16,10 +16,30 @@ use espalier_io::exit::usage;
 use crate::Points;
 use crate::metrics::recall;
 use crate::stored::{self, Stored};
-use crate::task::{BenchmarkData, Context, Task, TaskResult, settings};
+use crate::task::{BenchmarkData, Context, Task, TaskResult, named};
 
 /// Recall in both directions over the full gallery.
-pub struct Retrieval;
+pub const TASK: Task = Task {
+    name: "retrieval",
+    about: "image_retrieval_recall@K (text to image) and text_retrieval_recall@K (image to text)",
+    needs: "images with captions: a COCO captions JSON, a Karpathy split JSON, a table of names and captions, \
+     text files beside images, or shards; or --image-embeddings and --text-embeddings",
+    benchmarks: &[
+        BenchmarkData {
+            dataset: "coco",
+            path: "coco",
+            get: "coco/annotations/captions_val2017.json and coco/val2017/*.jpg from \
+                  cocodataset.org (2017 val images and annotations)",
+        },
+        BenchmarkData {
+            dataset: "flickr30k",
+            path: "flickr30k",
+            get: "flickr30k/dataset_flickr30k.json (Karpathy's splits) and \
+                  flickr30k/flickr30k-images/*.jpg",
+        },
+    ],
+    run,
+};
 
 /// Images and texts with their correspondence.
 struct Pool<'a> {
@@ -32,57 +52,25 @@ struct Pool<'a> {
     dataset: Option<String>,
 }
 
-impl Task for Retrieval {
-    fn name(&self) -> &'static str {
-        "retrieval"
+fn run(cx: &Context<'_, '_>) -> anyhow::Result<TaskResult> {
+    let ks = ranks(&cx.options.k)?;
+    let pool = match &cx.options.image_embeddings {
+        Some(_) => precomputed(cx)?,
+        None => embedded(cx)?,
+    };
+    if pool.texts.is_empty() || pool.images.is_empty() {
+        let cause = pool.coverage.missing.iter().next();
+        let why = cause.map_or_else(String::new, |(cause, m)| {
+            format!("; {cause}: {} (for example {})", m.count, m.example)
+        });
+        return Err(usage(format!(
+            "--data: expected images with captions, found {} images and {} captions that can be \
+             used{why}",
+            pool.images.len(),
+            pool.texts.len()
+        )));
     }
-
-    fn about(&self) -> &'static str {
-        "image_retrieval_recall@K (text to image) and text_retrieval_recall@K (image to text)"
-    }
-
-    fn needs(&self) -> &'static str {
-        "images with captions: a COCO captions JSON, a Karpathy split JSON, a table of names and captions, \
-         text files beside images, or shards; or --image-embeddings and --text-embeddings"
-    }
-
-    fn benchmarks(&self) -> &'static [BenchmarkData] {
-        &[
-            BenchmarkData {
-                dataset: "coco",
-                path: "coco",
-                get: "coco/annotations/captions_val2017.json and coco/val2017/*.jpg from \
-                      cocodataset.org (2017 val images and annotations)",
-            },
-            BenchmarkData {
-                dataset: "flickr30k",
-                path: "flickr30k",
-                get: "flickr30k/dataset_flickr30k.json (Karpathy's splits) and \
-                      flickr30k/flickr30k-images/*.jpg",
-            },
-        ]
-    }
-
-    fn run(&self, cx: &Context<'_>) -> anyhow::Result<TaskResult> {
-        let ks = ranks(&cx.options.k)?;
-        let pool = match &cx.options.image_embeddings {
-            Some(_) => precomputed(cx)?,
-            None => embedded(cx)?,
-        };
-        if pool.texts.is_empty() || pool.images.is_empty() {
-            let cause = pool.coverage.missing.iter().next();
-            let why = cause.map_or_else(String::new, |(cause, m)| {
-                format!("; {cause}: {} (for example {})", m.count, m.example)
-            });
-            return Err(usage(format!(
-                "--data: expected images with captions, found {} images and {} captions that can be \
-                 used{why}",
-                pool.images.len(),
-                pool.texts.len()
-            )));
-        }
-        Ok(recalls(cx, pool, &ks))
-    }
+    Ok(recalls(cx, pool, &ks))
 }
 
 /// Returns the ranks to measure at, ascending.
@@ -97,7 +85,7 @@ fn ranks(requested: &[usize]) -> anyhow::Result<Vec<usize>> {
 }
 
 /// Embeds images and texts with the model.
-fn embedded<'a>(cx: &'a Context<'_>) -> anyhow::Result<Pool<'a>> {
+fn embedded<'a>(cx: &'a Context<'_, '_>) -> anyhow::Result<Pool<'a>> {
     let space = Cow::Borrowed(cx.model()?.space()?);
     if let [path] = cx.data
         && Captioned::matches(path)
@@ -110,14 +98,20 @@ fn embedded<'a>(cx: &'a Context<'_>) -> anyhow::Result<Pool<'a>> {
     recorded(cx, space)
 }
 
+/// Opens a benchmark with an index.
+fn index(cx: &Context<'_, '_>, path: &Path) -> anyhow::Result<Captioned> {
+    let images = cx.options.images.as_deref();
+    Ok(Captioned::open(path, images, Splits(&[&cx.options.split]))?)
+}
+
 /// Embeds the images and captions of a benchmark with an index.
-fn captioned<'a>(cx: &Context<'_>, path: &Path, space: Cow<'a, Space>) -> anyhow::Result<Pool<'a>> {
+fn captioned<'a>(
+    cx: &Context<'_, '_>,
+    path: &Path,
+    space: Cow<'a, Space>,
+) -> anyhow::Result<Pool<'a>> {
     let model = cx.model()?;
-    let data = Captioned::open(
-        path,
-        cx.options.images.as_deref(),
-        Splits(&[&cx.options.split]),
-    )?;
+    let data = index(cx, path)?;
     let items = data
         .files
         .iter()
@@ -139,7 +133,8 @@ fn captioned<'a>(cx: &Context<'_>, path: &Path, space: Cow<'a, Space>) -> anyhow
             listed.row_of[file - 1]
         })
         .collect();
-    let (texts, image_of) = captions_with_image(&data, &rows, &mut coverage);
+    let (texts, image_of) = pairs(&data, &rows, |text| Some(text.clone()), &mut coverage);
+    repeated(&texts, &mut coverage);
     Ok(Pool {
         space,
         images: listed.points().clone(),
@@ -151,7 +146,7 @@ fn captioned<'a>(cx: &Context<'_>, path: &Path, space: Cow<'a, Space>) -> anyhow
 }
 
 /// Embeds the records of a dataset, each an image with its captions.
-fn recorded<'a>(cx: &Context<'_>, space: Cow<'a, Space>) -> anyhow::Result<Pool<'a>> {
+fn recorded<'a>(cx: &Context<'_, '_>, space: Cow<'a, Space>) -> anyhow::Result<Pool<'a>> {
     let model = cx.model()?;
     let data = match captions::matches(cx.data) {
         true => captions::open(cx.data, Splits(&[&cx.options.split]))?,
@@ -160,12 +155,7 @@ fn recorded<'a>(cx: &Context<'_>, space: Cow<'a, Space>) -> anyhow::Result<Pool<
     let expected = data.records();
     let found = model.dataset(data, cx.data, cx.resize(ResizeMode::Squeeze))?;
     let about = &found.about;
-    let mut coverage = Coverage {
-        expected,
-        found: about.captions.len() as u64,
-        missing: about.broken(),
-        ..Coverage::default()
-    };
+    let mut coverage = about.coverage(expected, about.captions.len());
     let (mut captions, mut image_of) = (Vec::new(), Vec::new());
     for (image, first) in (0..).zip(&about.captions) {
         let more = about.more_captions.get(image as usize);
@@ -185,26 +175,6 @@ fn recorded<'a>(cx: &Context<'_>, space: Cow<'a, Space>) -> anyhow::Result<Pool<
     })
 }
 
-/// Captions whose image has a row, with that row.
-fn captions_with_image(
-    data: &Captioned,
-    rows: &[Option<usize>],
-    coverage: &mut Coverage,
-) -> (Vec<String>, Vec<u32>) {
-    let (mut texts, mut image_of) = (Vec::new(), Vec::new());
-    for (text, image) in data.captions.iter().zip(&data.image_of) {
-        match rows[*image as usize] {
-            Some(row) => {
-                texts.push(text.clone());
-                image_of.push(row as u32);
-            }
-            None => coverage.note("caption whose image is missing", 1, text),
-        }
-    }
-    repeated(&texts, coverage);
-    (texts, image_of)
-}
-
 /// Notes repeated texts: they tie, and only one image counts as relevant.
 fn repeated(texts: &[String], coverage: &mut Coverage) {
     let mut seen: HashMap<&str, u64> = HashMap::new();
@@ -218,7 +188,7 @@ fn repeated(texts: &[String], coverage: &mut Coverage) {
 }
 
 /// Returns the precomputed embeddings, paired by the names of a benchmark, or row by row.
-fn precomputed<'a>(cx: &Context<'_>) -> anyhow::Result<Pool<'a>> {
+fn precomputed<'a>(cx: &Context<'_, '_>) -> anyhow::Result<Pool<'a>> {
     let (Some(images), Some(texts)) = (&cx.options.image_embeddings, &cx.options.text_embeddings)
     else {
         return Err(usage("expected --image-embeddings and --text-embeddings"));
@@ -249,13 +219,11 @@ fn precomputed<'a>(cx: &Context<'_>) -> anyhow::Result<Pool<'a>> {
             dataset: None,
         });
     };
-    let data = Captioned::open(
-        path,
-        cx.options.images.as_deref(),
-        Splits(&[&cx.options.split]),
-    )?;
+    let data = index(cx, path)?;
     let rows = rows_by_name(&data.names, &images.by_name(), &mut coverage);
-    let (picks, image_of) = pairs_by_name(&data, &rows, &texts.by_name(), &mut coverage);
+    let by_text = texts.by_name();
+    let pick = |text: &String| by_text.get(text.as_str()).copied();
+    let (picks, image_of) = pairs(&data, &rows, pick, &mut coverage);
     let unchanged = picks.iter().copied().eq(0..text_points.len());
     Ok(Pool {
         space,
@@ -293,18 +261,18 @@ fn rows_by_name(
         .collect()
 }
 
-/// Returns the embedding of each caption whose image has a row, with that row.
-fn pairs_by_name(
+/// Returns what is picked for each caption whose image has a row, with that row.
+fn pairs<T>(
     data: &Captioned,
     rows: &[Option<usize>],
-    by_text: &HashMap<&str, usize>,
+    pick: impl Fn(&String) -> Option<T>,
     coverage: &mut Coverage,
-) -> (Vec<usize>, Vec<u32>) {
+) -> (Vec<T>, Vec<u32>) {
     let (mut picks, mut image_of) = (Vec::new(), Vec::new());
     for (text, image) in data.captions.iter().zip(&data.image_of) {
-        match (rows[*image as usize], by_text.get(text.as_str())) {
-            (Some(row), Some(pick)) => {
-                picks.push(*pick);
+        match (rows[*image as usize], pick(text)) {
+            (Some(row), Some(picked)) => {
+                picks.push(picked);
                 image_of.push(row as u32);
             }
             (_, None) => coverage.note("caption without an embedding", 1, text),
@@ -315,7 +283,7 @@ fn pairs_by_name(
 }
 
 /// Returns the recall both ways.
-fn recalls(cx: &Context<'_>, mut pool: Pool<'_>, ks: &[usize]) -> TaskResult {
+fn recalls(cx: &Context<'_, '_>, mut pool: Pool<'_>, ks: &[usize]) -> TaskResult {
     let most = ks.last().copied().unwrap_or(1) + 1;
     let mut of_image = vec![Vec::new(); pool.images.len()];
     for (text, image) in (0..).zip(&pool.image_of) {
@@ -340,10 +308,10 @@ fn recalls(cx: &Context<'_>, mut pool: Pool<'_>, ks: &[usize]) -> TaskResult {
     TaskResult {
         n: pool.image_of.len(),
         classes: pool.images.len(),
-        left_out: BTreeMap::from([("image without a text".to_owned(), alone as u64)]),
+        left_out: named([("image without a text", alone as u64)]),
         dataset: pool.dataset,
         coverage: Some(pool.coverage),
-        settings: settings([("resize", cx.resize_name(ResizeMode::Squeeze))]),
+        settings: named([("resize", cx.resize_name(ResizeMode::Squeeze))]),
         metrics,
         ..TaskResult::default()
     }

@@ -28,7 +28,7 @@ impl Boxes {
     ///
     /// # Errors
     /// Bad data, also if there is no box; a failing device.
-    pub fn open(cx: &Context<'_>, paths: &[PathBuf], flag: &str) -> anyhow::Result<Self> {
+    pub fn open(cx: &Context<'_, '_>, paths: &[PathBuf], flag: &str) -> anyhow::Result<Self> {
         Self::of(cx, registry::open(paths, Need::Boxes)?, paths)?.some(flag)
     }
 
@@ -45,7 +45,7 @@ impl Boxes {
         Ok(self)
     }
 
-    fn of(cx: &Context<'_>, data: Arc<dyn Dataset>, paths: &[PathBuf]) -> anyhow::Result<Self> {
+    fn of(cx: &Context<'_, '_>, data: Arc<dyn Dataset>, paths: &[PathBuf]) -> anyhow::Result<Self> {
         let crops: Arc<dyn Dataset> = Arc::new(Crops::new(data));
         let expected = crops.records();
         let parts = cx
@@ -55,12 +55,7 @@ impl Boxes {
         let labels = named.map(|(label, phrase)| label.clone().unwrap_or_else(|| phrase.clone()));
         Ok(Self {
             labels: labels.collect(),
-            coverage: Coverage {
-                expected,
-                found: parts.points.len() as u64,
-                missing: parts.about.broken(),
-                ..Coverage::default()
-            },
+            coverage: parts.about.coverage(expected, parts.points.len()),
             parts,
         })
     }
@@ -81,7 +76,7 @@ impl Scenes {
     ///
     /// # Errors
     /// Bad data; a failing device.
-    pub fn open(cx: &Context<'_>) -> anyhow::Result<Self> {
+    pub fn open(cx: &Context<'_, '_>) -> anyhow::Result<Self> {
         let paths = cx.data;
         let data = registry::open(paths, Need::Boxes)?;
         let mut boxes = Boxes::of(cx, Arc::clone(&data), paths)?;

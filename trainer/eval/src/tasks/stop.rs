@@ -12,13 +12,22 @@ use espalier_io::exit::usage;
 use super::labelled::class_points;
 use super::node_labels::node_labels;
 use crate::Points;
+use crate::embed::names;
 use crate::embedded::Embedded;
 use crate::stop::{self, KnownImage};
 use crate::stop_fit;
-use crate::task::{BenchmarkData, Context, Task, TaskResult, settings};
+use crate::task::{Context, Task, TaskResult, named};
 
 /// Probabilities of paths, and where they stop for known and unknown labels.
-pub struct Stop;
+pub const TASK: Task = Task {
+    name: "stop",
+    about: "where paths in the taxonomy stop: how often the node is right, its reported probability, risk by \
+     coverage, and the same for unknown labels",
+    needs: "images with labels of a taxonomy; its nodes that are not labels, and the labels that --hold-out \
+     removes, are unknown to the model",
+    benchmarks: &[],
+    run,
+};
 
 /// Returns the taxonomy without a share of its labels, spread evenly over its file.
 fn hold_out(taxonomy: Taxonomy, share: f64) -> Taxonomy {
@@ -55,13 +64,12 @@ impl<'a> Pixels<'a> {
         for (at, label) in labels.iter().enumerate() {
             match label.as_deref().and_then(|id| taxonomy.find(id)) {
                 None => found.elsewhere += 1,
-                Some(ix) if taxonomy.node(ix).labelled => {
-                    let image = KnownImage::new(embedded.points.row(at), ix, at);
-                    found.known.push(image);
-                }
                 Some(ix) => {
-                    let image = KnownImage::new(embedded.points.row(at), ix, at);
-                    found.unknown.push(image);
+                    let images = match taxonomy.node(ix).labelled {
+                        true => &mut found.known,
+                        false => &mut found.unknown,
+                    };
+                    images.push(KnownImage::new(embedded.points.row(at), ix, at));
                 }
             }
         }
@@ -72,7 +80,7 @@ impl<'a> Pixels<'a> {
 /// Judges where the paths of images stop, among labels with these points. Returns the origin of the
 /// calibration in words, and the metrics.
 fn evaluate(
-    cx: &Context<'_>,
+    cx: &Context<'_, '_>,
     taxonomy: &Taxonomy,
     points: &Points,
     known: &[KnownImage<'_>],
@@ -106,82 +114,58 @@ fn evaluate(
     Ok((by, metrics))
 }
 
-impl Task for Stop {
-    fn name(&self) -> &'static str {
-        "stop"
+fn run(cx: &Context<'_, '_>) -> anyhow::Result<TaskResult> {
+    let model = cx.model()?;
+    let (full, source) = cx.taxonomy(cx.data)?;
+    let share = checked_share(cx.options.hold_out)?;
+    let taxonomy = hold_out(full, share);
+    let data = registry::open(cx.data, Need::Labels)?;
+    let records = data.records();
+    let skipped = data.left_out();
+    let embedded = model.dataset(data, cx.data, cx.resize(ResizeMode::CentreCrop))?;
+    let Pixels {
+        known,
+        unknown,
+        elsewhere,
+    } = Pixels::of(
+        &embedded,
+        &node_labels(&taxonomy, &embedded.about.labels),
+        &taxonomy,
+    );
+    if known.len() < 2 {
+        return Err(usage(format!(
+            "--data: expected images with labels of the taxonomy, found {} of {records}",
+            known.len()
+        )));
     }
-
-    fn about(&self) -> &'static str {
-        "where paths in the taxonomy stop: how often the node is right, its reported probability, risk by \
-         coverage, and the same for unknown labels"
-    }
-
-    fn needs(&self) -> &'static str {
-        "images with labels of a taxonomy; its nodes that are not labels, and the labels that --hold-out \
-         removes, are unknown to the model"
-    }
-
-    fn benchmarks(&self) -> &'static [BenchmarkData] {
-        &[]
-    }
-
-    fn run(&self, cx: &Context<'_>) -> anyhow::Result<TaskResult> {
-        let model = cx.model()?;
-        let (full, source) = cx.taxonomy(cx.data)?;
-        let share = checked_share(cx.options.hold_out)?;
-        let taxonomy = hold_out(full, share);
-        let data = registry::open(cx.data, Need::Labels)?;
-        let records = data.records();
-        let skipped = data.left_out();
-        let embedded = model.dataset(data, cx.data, cx.resize(ResizeMode::CentreCrop))?;
-        let Pixels {
-            known,
-            unknown,
-            elsewhere,
-        } = Pixels::of(
-            &embedded,
-            &node_labels(&taxonomy, &embedded.about.labels),
-            &taxonomy,
-        );
-        if known.len() < 2 {
-            return Err(usage(format!(
-                "--data: expected images with labels of the taxonomy, found {} of {records}",
-                known.len()
-            )));
-        }
-        let labels = taxonomy.labelled();
-        let names: Vec<String> = labels
-            .iter()
-            .map(|ix| taxonomy.name(*ix).to_owned())
-            .collect();
-        let ids: Vec<String> = labels
-            .iter()
-            .map(|ix| taxonomy.node(*ix).id.clone())
-            .collect();
-        let (set, points) = class_points(cx, model, (&ids, &names))?;
-        let (by, metrics) = evaluate(cx, &taxonomy, &points, &known, &unknown)?;
-        Ok(TaskResult {
-            n: known.len(),
-            classes: labels.len(),
-            metrics,
-            settings: settings([
-                ("resize", cx.resize_name(ResizeMode::CentreCrop)),
-                ("calibration", by.to_owned()),
-                ("taxonomy", source.to_owned()),
-                ("hold_out", share.to_string()),
-            ]),
-            prompts: set.to_owned(),
-            left_out: BTreeMap::from([("label not in the taxonomy".to_owned(), elsewhere)]),
-            coverage: Some(Coverage {
-                expected: records,
-                found: (known.len() + unknown.len()) as u64,
-                missing: embedded.about.broken(),
-                skipped,
-                ..Coverage::default()
-            }),
-            ..TaskResult::default()
-        })
-    }
+    let labels = taxonomy.labelled();
+    let names = names(&taxonomy, labels);
+    let ids: Vec<String> = labels
+        .iter()
+        .map(|ix| taxonomy.node(*ix).id.clone())
+        .collect();
+    let (set, points) = class_points(cx, model, (&ids, &names))?;
+    let (by, metrics) = evaluate(cx, &taxonomy, &points, &known, &unknown)?;
+    Ok(TaskResult {
+        n: known.len(),
+        classes: labels.len(),
+        metrics,
+        settings: named([
+            ("resize", cx.resize_name(ResizeMode::CentreCrop)),
+            ("calibration", by.to_owned()),
+            ("taxonomy", source.to_owned()),
+            ("hold_out", share.to_string()),
+        ]),
+        prompts: set.to_owned(),
+        left_out: named([("label not in the taxonomy", elsewhere)]),
+        coverage: Some(Coverage {
+            skipped,
+            ..embedded
+                .about
+                .coverage(records, known.len() + unknown.len())
+        }),
+        ..TaskResult::default()
+    })
 }
 
 #[cfg(test)]

@@ -13,11 +13,18 @@ use espalier_data::records::random::{Purpose, Random};
 use espalier_io::exit::usage;
 
 use super::node_labels::node_labels;
+use crate::embed::names;
 use crate::prompts;
-use crate::task::{BenchmarkData, Context, Task, TaskResult, settings};
+use crate::task::{Context, Task, TaskResult, named};
 
 /// Names taught by photos of labels that are held out.
-pub struct Teach;
+pub const TASK: Task = Task {
+    name: "teach",
+    about: "names taught by three photos each: how often they are recognised, and what they cost the other labels",
+    needs: "images with labels of a taxonomy, at least ten labels with four images or more; a bundle",
+    benchmarks: &[],
+    run,
+};
 
 /// Number of labels held out and taught in a round.
 const TAUGHT: usize = 10;
@@ -55,18 +62,12 @@ impl Counts {
         let share = |part: u64, all: u64| part as f64 / all.max(1) as f64;
         let before = share(self.others_right_before, self.others);
         let after = share(self.others_right, self.others);
-        BTreeMap::from([
-            (
-                "taught_right".to_owned(),
-                share(self.taught_right, self.taught),
-            ),
-            ("others_right_before".to_owned(), before),
-            ("others_right".to_owned(), after),
-            ("others_lost".to_owned(), before - after),
-            (
-                "recognised".to_owned(),
-                share(self.recognised, self.checked),
-            ),
+        named([
+            ("taught_right", share(self.taught_right, self.taught)),
+            ("others_right_before", before),
+            ("others_right", after),
+            ("others_lost", before - after),
+            ("recognised", share(self.recognised, self.checked)),
         ])
     }
 }
@@ -167,85 +168,60 @@ fn labelled<'a>(
     (images, others)
 }
 
-impl Task for Teach {
-    fn name(&self) -> &'static str {
-        "teach"
+fn run(cx: &Context<'_, '_>) -> anyhow::Result<TaskResult> {
+    let model = cx.model()?;
+    let space = model.space()?;
+    let calibration = model.model.calibration.clone();
+    let calibration = calibration.with_context(|| {
+        "--task teach: expected a bundle, which has a calibration, found a checkpoint; export it first"
+    })?;
+    let (taxonomy, source) = cx.taxonomy(cx.data)?;
+    let data = registry::open(cx.data, Need::Labels)?;
+    let records = data.records();
+    let skipped = data.left_out();
+    let embedded = model.dataset(data, cx.data, cx.resize(ResizeMode::CentreCrop))?;
+    let labels = node_labels(&taxonomy, &embedded.about.labels);
+    let (images, elsewhere) = labelled(&taxonomy, &labels, |at| embedded.points.row(at));
+    let groups = by_label(&images);
+    let enough = groups.values().filter(|group| group.len() > PHOTOS).count();
+    if enough < TAUGHT {
+        return Err(usage(format!(
+            "--data: expected at least {TAUGHT} labels with more than {PHOTOS} images, found {enough}"
+        )));
     }
-
-    fn about(&self) -> &'static str {
-        "names taught by three photos each: how often they are recognised, and what they cost the other labels"
+    let set = prompts::resolve(&cx.options.prompts, cx.dataset);
+    let labels = taxonomy.labelled();
+    let points = model.classes(&names(&taxonomy, labels), set)?;
+    let count = labels.len();
+    let classifier = Classifier::new(
+        taxonomy,
+        points.data().to_vec(),
+        points.width(),
+        calibration,
+    )?;
+    let mut counts = Counts::default();
+    for number in 0..ROUNDS {
+        round((&classifier, space), &images, &groups, number, &mut counts)?;
     }
-
-    fn needs(&self) -> &'static str {
-        "images with labels of a taxonomy, at least ten labels with four images or more; a bundle"
-    }
-
-    fn benchmarks(&self) -> &'static [BenchmarkData] {
-        &[]
-    }
-
-    fn run(&self, cx: &Context<'_>) -> anyhow::Result<TaskResult> {
-        let model = cx.model()?;
-        let space = model.space()?;
-        let calibration = model.model.calibration.clone();
-        let calibration = calibration.with_context(|| {
-            "--task teach: expected a bundle, which has a calibration, found a checkpoint; export it first"
-        })?;
-        let (taxonomy, source) = cx.taxonomy(cx.data)?;
-        let data = registry::open(cx.data, Need::Labels)?;
-        let records = data.records();
-        let skipped = data.left_out();
-        let embedded = model.dataset(data, cx.data, cx.resize(ResizeMode::CentreCrop))?;
-        let labels = node_labels(&taxonomy, &embedded.about.labels);
-        let (images, elsewhere) = labelled(&taxonomy, &labels, |at| embedded.points.row(at));
-        let groups = by_label(&images);
-        let enough = groups.values().filter(|group| group.len() > PHOTOS).count();
-        if enough < TAUGHT {
-            return Err(usage(format!(
-                "--data: expected at least {TAUGHT} labels with more than {PHOTOS} images, found {enough}"
-            )));
-        }
-        let set = prompts::resolve(&cx.options.prompts, cx.dataset);
-        let labels = taxonomy.labelled();
-        let names: Vec<String> = labels
-            .iter()
-            .map(|ix| taxonomy.name(*ix).to_owned())
-            .collect();
-        let points = model.classes(&names, set)?;
-        let count = labels.len();
-        let classifier = Classifier::new(
-            taxonomy,
-            points.data().to_vec(),
-            points.width(),
-            calibration,
-        )?;
-        let mut counts = Counts::default();
-        for number in 0..ROUNDS {
-            round((&classifier, space), &images, &groups, number, &mut counts)?;
-        }
-        Ok(TaskResult {
-            n: images.len(),
-            classes: count,
-            metrics: counts.metrics(),
-            settings: settings([
-                ("resize", cx.resize_name(ResizeMode::CentreCrop)),
-                ("taxonomy", source.to_owned()),
-                ("taught", TAUGHT.to_string()),
-                ("photos", PHOTOS.to_string()),
-                ("rounds", ROUNDS.to_string()),
-            ]),
-            prompts: set.to_owned(),
-            left_out: BTreeMap::from([("label not in the taxonomy".to_owned(), elsewhere)]),
-            coverage: Some(Coverage {
-                expected: records,
-                found: images.len() as u64,
-                missing: embedded.about.broken(),
-                skipped,
-                ..Coverage::default()
-            }),
-            ..TaskResult::default()
-        })
-    }
+    Ok(TaskResult {
+        n: images.len(),
+        classes: count,
+        metrics: counts.metrics(),
+        settings: named([
+            ("resize", cx.resize_name(ResizeMode::CentreCrop)),
+            ("taxonomy", source.to_owned()),
+            ("taught", TAUGHT.to_string()),
+            ("photos", PHOTOS.to_string()),
+            ("rounds", ROUNDS.to_string()),
+        ]),
+        prompts: set.to_owned(),
+        left_out: named([("label not in the taxonomy", elsewhere)]),
+        coverage: Some(Coverage {
+            skipped,
+            ..embedded.about.coverage(records, images.len())
+        }),
+        ..TaskResult::default()
+    })
 }
 
 #[cfg(test)]

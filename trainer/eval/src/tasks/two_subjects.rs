@@ -13,10 +13,16 @@ use image::imageops::{FilterType, replace, resize};
 use rayon::prelude::*;
 
 use crate::captioned::{captioner, records};
-use crate::task::{BenchmarkData, Context, Task, TaskResult, settings};
+use crate::task::{Context, Task, TaskResult, named};
 
 /// Pairs of photos, and the same photos alone.
-pub struct TwoSubjects;
+pub const TASK: Task = Task {
+    name: "two-subjects",
+    about: "photos put side by side or above each other: how often both are named, and how often a single photo is taken for two",
+    needs: "images with labels of the bundle's taxonomy; a bundle",
+    benchmarks: &[],
+    run,
+};
 
 /// Length of the common side of two photos in a pair, in pixels.
 const SIDE: u32 = 288;
@@ -55,19 +61,10 @@ impl Counts {
     /// rightly or not.
     fn metrics(&self) -> BTreeMap<String, f64> {
         let share = |part: u64, all: u64| part as f64 / all.max(1) as f64;
-        BTreeMap::from([
-            (
-                "pairs_found".to_owned(),
-                share(self.pairs_found, self.pairs),
-            ),
-            (
-                "found_right".to_owned(),
-                share(self.pairs_right, self.pairs_found),
-            ),
-            (
-                "singles_two".to_owned(),
-                share(self.singles_two, self.singles),
-            ),
+        named([
+            ("pairs_found", share(self.pairs_found, self.pairs)),
+            ("found_right", share(self.pairs_right, self.pairs_found)),
+            ("singles_two", share(self.singles_two, self.singles)),
         ])
     }
 }
@@ -131,68 +128,47 @@ fn count(captioner: &Captioner, pair: [&Labelled<'_>; 2], is_wide: bool) -> anyh
     })
 }
 
-impl Task for TwoSubjects {
-    fn name(&self) -> &'static str {
-        "two-subjects"
+fn run(cx: &Context<'_, '_>) -> anyhow::Result<TaskResult> {
+    let captioner = captioner(cx, TASK.name)?;
+    let taxonomy = captioner.classifier().taxonomy();
+    let data = registry::open(cx.data, Need::Labels)?;
+    let (records, coverage) = records(data.as_ref(), cx.options.most);
+    let labelled = |record| {
+        let record: &Record = record;
+        let label = taxonomy.find(record.synsets.first()?)?;
+        Some(Labelled { record, label })
+    };
+    let photos: Vec<Labelled<'_>> = records.iter().filter_map(labelled).collect();
+    let mut order: Vec<usize> = (0..photos.len()).collect();
+    Random::new(0, Purpose::Pairs, 0, 0).shuffle(&mut order);
+    // Each photo is once the first and once the second of a pair.
+    let pairs = order.iter().zip(order.iter().cycle().skip(1)).enumerate();
+    let pairs = pairs.map(|(at, (a, b))| (at, [&photos[*a], &photos[*b]]));
+    let pairs: Vec<_> = pairs.filter(|(_, [a, b])| a.label != b.label).collect();
+    if pairs.is_empty() {
+        return Err(usage(
+            "--data: expected images of two labels of the bundle's taxonomy, found fewer",
+        ));
     }
-
-    fn about(&self) -> &'static str {
-        "photos put side by side or above each other: how often both are named, and how often a single photo is taken for two"
-    }
-
-    fn needs(&self) -> &'static str {
-        "images with labels of the bundle's taxonomy; a bundle"
-    }
-
-    fn benchmarks(&self) -> &'static [BenchmarkData] {
-        &[]
-    }
-
-    fn run(&self, cx: &Context<'_>) -> anyhow::Result<TaskResult> {
-        let captioner = captioner(cx, self.name())?;
-        let taxonomy = captioner.classifier().taxonomy();
-        let data = registry::open(cx.data, Need::Labels)?;
-        let (records, coverage) = records(data.as_ref(), cx.options.most);
-        let labelled = |record| {
-            let record: &Record = record;
-            let label = taxonomy.find(record.synsets.first()?)?;
-            Some(Labelled { record, label })
-        };
-        let photos: Vec<Labelled<'_>> = records.iter().filter_map(labelled).collect();
-        let mut order: Vec<usize> = (0..photos.len()).collect();
-        Random::new(0, Purpose::Pairs, 0, 0).shuffle(&mut order);
-        // Each photo is once the first and once the second of a pair.
-        let pairs = order.iter().zip(order.iter().cycle().skip(1)).enumerate();
-        let pairs = pairs.map(|(at, (a, b))| (at, [&photos[*a], &photos[*b]]));
-        let pairs: Vec<_> = pairs.filter(|(_, [a, b])| a.label != b.label).collect();
-        if pairs.is_empty() {
-            return Err(usage(
-                "--data: expected images of two labels of the bundle's taxonomy, found fewer",
-            ));
-        }
-        let counts = pairs
-            .par_iter()
-            .map(|(at, pair)| count(&captioner, *pair, at % 2 == 0))
-            .try_reduce(Counts::default, |a, b| Ok(a.plus(b)))?;
-        Ok(TaskResult {
-            n: counts.pairs as usize,
-            classes: taxonomy.labelled().len(),
-            metrics: counts.metrics(),
-            settings: settings([("images", records.len().to_string())]),
-            left_out: BTreeMap::from([
-                (
-                    "label not in the taxonomy".to_owned(),
-                    (records.len() - photos.len()) as u64,
-                ),
-                (
-                    "pair with an unreadable image".to_owned(),
-                    counts.unreadable,
-                ),
-            ]),
-            coverage: Some(coverage),
-            ..TaskResult::default()
-        })
-    }
+    let counts = pairs
+        .par_iter()
+        .map(|(at, pair)| count(&captioner, *pair, at % 2 == 0))
+        .try_reduce(Counts::default, |a, b| Ok(a.plus(b)))?;
+    Ok(TaskResult {
+        n: counts.pairs as usize,
+        classes: taxonomy.labelled().len(),
+        metrics: counts.metrics(),
+        settings: named([("images", records.len().to_string())]),
+        left_out: named([
+            (
+                "label not in the taxonomy",
+                (records.len() - photos.len()) as u64,
+            ),
+            ("pair with an unreadable image", counts.unreadable),
+        ]),
+        coverage: Some(coverage),
+        ..TaskResult::default()
+    })
 }
 
 #[cfg(test)]

@@ -5,111 +5,100 @@ use std::collections::BTreeMap;
 
 use espalier_core::geometry::Space;
 use espalier_core::input::ResizeMode;
-use espalier_data::benchmarks::vl_checklist::{EXPECTED, List, VlChecklist as Data};
+use espalier_data::benchmarks::vl_checklist::{EXPECTED, VlChecklist as Data};
 use espalier_data::records::files::Item;
 
 use crate::Points;
 use crate::embedded::{EmbeddedFiles, View};
-use crate::task::{BenchmarkData, Context, Task, TaskResult, settings};
+use crate::task::{BenchmarkData, Context, Task, TaskResult, named};
 
 /// Accuracy by kind, then means of means.
-pub struct VlChecklist;
+pub const TASK: Task = Task {
+    name: "vl-checklist",
+    about: "a text that fits against one that does not: center .. margin, large .. small, location, size, \
+     object",
+    needs: EXPECTED,
+    benchmarks: &[BenchmarkData {
+        dataset: "vl-checklist",
+        path: "vl-checklist",
+        get: "the corpus YAML files and JSON lists of VL-CheckList in vl-checklist/ with the \
+              images of Visual Genome (and HAKE, SWiG for the full benchmark) below it",
+    }],
+    run,
+};
 
 const LOCATIONS: [&str; 3] = ["center", "mid", "margin"];
 const SIZES: [&str; 3] = ["large", "medium", "small"];
 
-impl Task for VlChecklist {
-    fn name(&self) -> &'static str {
-        "vl-checklist"
-    }
-
-    fn about(&self) -> &'static str {
-        "a text that fits against one that does not: center .. margin, large .. small, location, size, \
-         object"
-    }
-
-    fn needs(&self) -> &'static str {
-        EXPECTED
-    }
-
-    fn benchmarks(&self) -> &'static [BenchmarkData] {
-        &[BenchmarkData {
-            dataset: "vl-checklist",
-            path: "vl-checklist",
-            get: "the corpus YAML files and JSON lists of VL-CheckList in vl-checklist/ with the \
-                  images of Visual Genome (and HAKE, SWiG for the full benchmark) below it",
-        }]
-    }
-
-    fn run(&self, cx: &Context<'_>) -> anyhow::Result<TaskResult> {
-        let data = Data::open(cx.path()?, cx.options.images.as_deref())?;
-        let model = cx.model()?;
-        let space = model.space()?;
-        let view = View {
-            resize: cx.resize(ResizeMode::Squeeze),
-            double_norm: cx.options.double_norm,
-        };
-        let items = data.images.iter().cloned().map(Item::from).collect();
-        let listed = model.files(items, view)?;
-        let mut coverage = data.coverage.clone();
-        let questions = |image: usize| {
-            let all = data.lists.iter().flat_map(|l| &l.questions);
-            all.filter(|q| q.image == image).count() as u64
-        };
-        listed.subtract_unreadable(&mut coverage, questions);
-        // Accuracies by kind and corpus.
-        let mut found: BTreeMap<String, BTreeMap<String, f64>> = BTreeMap::new();
-        let (mut n, mut ties) = (0, 0);
-        for list in &data.lists {
-            let sides = list
-                .questions
-                .iter()
-                .flat_map(|q| [q.positive.clone(), q.negative.clone()]);
-            let points = model.texts(&sides.collect::<Vec<_>>())?;
-            let (right, total) = count_right(space, list, &points, &listed, &mut ties);
-            if total > 0 {
-                let kind = list
-                    .kind
-                    .rsplit('/')
-                    .next()
-                    .unwrap_or(&list.kind)
-                    .to_owned();
-                let accuracy = right as f64 / total as f64;
-                found
-                    .entry(kind)
-                    .or_default()
-                    .insert(list.corpus.clone(), accuracy);
-            }
-            n += total;
+fn run(cx: &Context<'_, '_>) -> anyhow::Result<TaskResult> {
+    let data = Data::open(cx.path()?, cx.options.images.as_deref())?;
+    let model = cx.model()?;
+    let space = model.space()?;
+    let view = View {
+        resize: cx.resize(ResizeMode::Squeeze),
+        double_norm: cx.options.double_norm,
+    };
+    let items = data.images.iter().cloned().map(Item::from).collect();
+    let listed = model.files(items, view)?;
+    let mut coverage = data.coverage.clone();
+    let questions = |image: usize| {
+        let all = data.lists.iter().flat_map(|l| &l.questions);
+        all.filter(|q| q.image == image).count() as u64
+    };
+    listed.subtract_unreadable(&mut coverage, questions);
+    // Accuracies by kind and corpus.
+    let mut found: BTreeMap<String, BTreeMap<String, f64>> = BTreeMap::new();
+    let (mut n, mut ties) = (0, 0);
+    for list in &data.lists {
+        let sides = list
+            .questions
+            .iter()
+            .flat_map(|q| [q.positive.clone(), q.negative.clone()]);
+        let points = model.texts(&sides.collect::<Vec<_>>())?;
+        let images = list.questions.iter().map(|q| q.image);
+        let (right, total) = count_right(space, images, &points, &listed, &mut ties);
+        if total > 0 {
+            let kind = list
+                .kind
+                .rsplit('/')
+                .next()
+                .unwrap_or(&list.kind)
+                .to_owned();
+            let accuracy = right as f64 / total as f64;
+            found
+                .entry(kind)
+                .or_default()
+                .insert(list.corpus.clone(), accuracy);
         }
-        coverage.note("question whose texts score the same, a miss", ties, "");
-        Ok(TaskResult {
-            dataset: Some("vl-checklist".into()),
-            n,
-            classes: 2,
-            settings: settings([
-                ("resize", cx.resize_name(ResizeMode::Squeeze)),
-                ("double_norm", cx.options.double_norm.to_string()),
-            ]),
-            coverage: Some(coverage),
-            metrics: means(&found),
-            ..TaskResult::default()
-        })
+        n += total;
     }
+    coverage.note("question whose texts score the same, a miss", ties, "");
+    Ok(TaskResult {
+        dataset: Some("vl-checklist".into()),
+        n,
+        classes: 2,
+        settings: named([
+            ("resize", cx.resize_name(ResizeMode::Squeeze)),
+            ("double_norm", cx.options.double_norm.to_string()),
+        ]),
+        coverage: Some(coverage),
+        metrics: means(&found),
+        ..TaskResult::default()
+    })
 }
 
-/// Counts the questions of a list whose right text scores higher, and those whose image could be
-/// read; `points` are the texts of the questions, the right one first. Adds the `ties`.
-fn count_right(
+/// Counts the questions whose right text scores higher, and those whose image could be read; `images`
+/// has the image of each question, `points` its texts, the right one first. Adds the `ties`.
+pub(super) fn count_right(
     space: &Space,
-    list: &List,
+    images: impl Iterator<Item = usize>,
     points: &Points,
     listed: &EmbeddedFiles,
     ties: &mut u64,
 ) -> (usize, usize) {
     let (mut right, mut total) = (0, 0);
-    for (i, question) in list.questions.iter().enumerate() {
-        let Some(image) = listed.point(question.image) else {
+    for (i, image) in images.enumerate() {
+        let Some(image) = listed.point(image) else {
             continue;
         };
         let score = |at: usize| space.score(points.row(at), image);

@@ -8,72 +8,57 @@ use espalier_core::taxonomy::{NodeIx, Taxonomy, score};
 use espalier_data::Coverage;
 use espalier_data::benchmarks::typed_words::{self, EXPECTED, TypedWord};
 
+use crate::embed::names;
 use crate::prompts;
-use crate::task::{BenchmarkData, Context, Task, TaskResult, settings};
+use crate::task::{Context, Task, TaskResult, named};
 
 /// Places of typed words.
-pub struct Words;
+pub const TASK: Task = Task {
+    name: "words",
+    about: "typed words at, above or below their right node within one edge: placed, exact, ancestor",
+    needs: EXPECTED,
+    benchmarks: &[],
+    run,
+};
 
-impl Task for Words {
-    fn name(&self) -> &'static str {
-        "words"
+fn run(cx: &Context<'_, '_>) -> anyhow::Result<TaskResult> {
+    // The data is a TSV too, but never the taxonomy.
+    let (taxonomy, source) = cx.taxonomy(&[])?;
+    let words = typed_words::open(cx.path()?, &taxonomy)?;
+    let model = cx.model()?;
+    let space = model.space()?;
+    let set = prompts::resolve(&cx.options.prompts, cx.dataset);
+    let candidates = candidates(&taxonomy);
+    let points = model.classes(&names(&taxonomy, &candidates), set)?;
+    let mut nodes = vec![None; taxonomy.nodes().len()];
+    for (ix, point) in candidates.iter().zip(points.rows()) {
+        nodes[ix.index()] = Some(point.to_vec());
     }
-
-    fn about(&self) -> &'static str {
-        "typed words at, above or below their right node within one edge: placed, exact, ancestor"
-    }
-
-    fn needs(&self) -> &'static str {
-        EXPECTED
-    }
-
-    fn benchmarks(&self) -> &'static [BenchmarkData] {
-        &[]
-    }
-
-    fn run(&self, cx: &Context<'_>) -> anyhow::Result<TaskResult> {
-        // The data is a TSV too, but never the taxonomy.
-        let (taxonomy, source) = cx.taxonomy(&[])?;
-        let words = typed_words::open(cx.path()?, &taxonomy)?;
-        let model = cx.model()?;
-        let space = model.space()?;
-        let set = prompts::resolve(&cx.options.prompts, cx.dataset);
-        let candidates = candidates(&taxonomy);
-        let names: Vec<String> = candidates
-            .iter()
-            .map(|ix| taxonomy.name(*ix).to_owned())
-            .collect();
-        let points = model.classes(&names, set)?;
-        let mut nodes = vec![None; taxonomy.nodes().len()];
-        for (ix, point) in candidates.iter().zip(points.rows()) {
-            nodes[ix.index()] = Some(point.to_vec());
-        }
-        let texts: Vec<String> = words.iter().map(|word| word.text.clone()).collect();
-        let embedded = model.texts(&texts)?;
-        let nearest = |text: &[f32]| nearest_node(space, text, &nodes).unwrap_or(taxonomy.root());
-        let found: Vec<NodeIx> = embedded.rows().map(nearest).collect();
-        let shown: Vec<NodeIx> = embedded
-            .rows()
-            .zip(&texts)
-            .map(|(point, text)| {
-                place_text(&taxonomy, space, &model.model.lexicon, text, point, &nodes).node
-            })
-            .collect();
-        let mut metrics = metrics(&taxonomy, &words, &found);
-        let with_names = self::metrics(&taxonomy, &words, &shown)["placed"];
-        metrics.insert("placed_with_names".to_owned(), with_names);
-        let mut coverage = Coverage::default();
-        coverage.usable(words.len() as u64);
-        Ok(TaskResult {
-            n: words.len(),
-            classes: candidates.len(),
-            prompts: set.to_owned(),
-            settings: settings([("text", "as typed".into()), ("taxonomy", source.to_owned())]),
-            coverage: Some(coverage),
-            metrics,
-            ..TaskResult::default()
+    let texts: Vec<String> = words.iter().map(|word| word.text.clone()).collect();
+    let embedded = model.texts(&texts)?;
+    let nearest = |text: &[f32]| nearest_node(space, text, &nodes).unwrap_or(taxonomy.root());
+    let found: Vec<NodeIx> = embedded.rows().map(nearest).collect();
+    let shown: Vec<NodeIx> = embedded
+        .rows()
+        .zip(&texts)
+        .map(|(point, text)| {
+            place_text(&taxonomy, space, &model.model.lexicon, text, point, &nodes).node
         })
-    }
+        .collect();
+    let mut metrics = metrics(&taxonomy, &words, &found);
+    let with_names = self::metrics(&taxonomy, &words, &shown)["placed"];
+    metrics.insert("placed_with_names".to_owned(), with_names);
+    let mut coverage = Coverage::default();
+    coverage.usable(words.len() as u64);
+    Ok(TaskResult {
+        n: words.len(),
+        classes: candidates.len(),
+        prompts: set.to_owned(),
+        settings: named([("text", "as typed".into()), ("taxonomy", source.to_owned())]),
+        coverage: Some(coverage),
+        metrics,
+        ..TaskResult::default()
+    })
 }
 
 /// Returns the nodes that a text can be placed at: those with a name that people use.
@@ -102,16 +87,15 @@ fn metrics(taxonomy: &Taxonomy, words: &[TypedWord], found: &[NodeIx]) -> BTreeM
         edges += distance;
     }
     let n = words.len().max(1) as f64;
-    BTreeMap::from([
-        ("exact".to_owned(), f64::from(exact) / n),
-        ("placed".to_owned(), f64::from(placed) / n),
-        ("ancestor".to_owned(), f64::from(ancestor) / n),
-        ("edges".to_owned(), edges / n),
+    named([
+        ("exact", f64::from(exact) / n),
+        ("placed", f64::from(placed) / n),
+        ("ancestor", f64::from(ancestor) / n),
+        ("edges", edges / n),
     ])
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
@@ -163,11 +147,8 @@ mod tests {
     #[test]
     fn texts_are_placed_at_nodes_that_people_name() {
         let taxonomy = Taxonomy::from_tsv(TREE).unwrap();
-        let names: Vec<&str> = candidates(&taxonomy)
-            .iter()
-            .map(|ix| taxonomy.name(*ix))
-            .collect();
+        let found = names(&taxonomy, &candidates(&taxonomy));
         // Two of three labels are animals and dogs: too many to be informative.
-        assert_eq!(names, ["pug", "beagle", "table"]);
+        assert_eq!(found, ["pug", "beagle", "table"]);
     }
 }

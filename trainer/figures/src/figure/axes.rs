@@ -1,6 +1,7 @@
 //! Thin axes: a line, short ticks outward, numbers, and a name.
 
 use super::canvas::Canvas;
+use super::font::{Weight, width};
 use super::paint::Paint;
 use super::scale::Scale;
 use super::size::SMALL;
@@ -21,12 +22,8 @@ pub fn below(canvas: &mut Canvas, scale: &Scale, y: f64, name: &str, ticks: usiz
     for (value, label) in scale.ticks(ticks) {
         let x = scale.at(value);
         canvas.line([x, y], [x, y + TICK], paint);
-        canvas.text(
-            &Text::new([x, y + TICK + 7.0], label)
-                .size(SMALL)
-                .colour(theme.muted())
-                .anchor(Anchor::Middle),
-        );
+        let text = Text::secondary([x, y + TICK + 7.0], label, theme);
+        canvas.text(&text.anchor(Anchor::Middle));
     }
     let middle = (left + right) / 2.0;
     canvas.text(&Text::new([middle, y + TICK + 21.0], name).anchor(Anchor::Middle));
@@ -42,17 +39,9 @@ pub fn left(canvas: &mut Canvas, scale: &Scale, x: f64, name: &str, ticks: usize
     for (value, label) in scale.ticks(ticks) {
         let y = scale.at(value);
         canvas.line([x, y], [x - TICK, y], paint);
-        widest = widest.max(super::font::width(
-            &label,
-            SMALL,
-            super::font::Weight::Regular,
-        ));
-        canvas.text(
-            &Text::new([x - TICK - 3.0, y], label)
-                .size(SMALL)
-                .colour(theme.muted())
-                .anchor(Anchor::End),
-        );
+        widest = widest.max(width(&label, SMALL, Weight::Regular));
+        let text = Text::secondary([x - TICK - 3.0, y], label, theme);
+        canvas.text(&text.anchor(Anchor::End));
     }
     let middle = (bottom + top) / 2.0;
     let at = [x - TICK - 3.0 - widest - 9.0, middle];

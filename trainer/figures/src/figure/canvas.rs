@@ -23,7 +23,6 @@ pub struct Canvas {
 
 impl Canvas {
     /// Returns an empty figure; `title` is its description for screen readers.
-    #[must_use]
     pub fn new(width: f64, height: f64, theme: Theme, title: &str) -> Self {
         let mut canvas = Self {
             width,
@@ -38,19 +37,16 @@ impl Canvas {
     }
 
     /// Returns the width and height.
-    #[must_use]
     pub fn size(&self) -> [f64; 2] {
         [self.width, self.height]
     }
 
     /// Colours.
-    #[must_use]
     pub fn theme(&self) -> Theme {
         self.theme
     }
 
     /// Returns all characters drawn so far.
-    #[must_use]
     pub fn texts(&self) -> &str {
         &self.texts
     }
@@ -165,7 +161,6 @@ impl Canvas {
     }
 
     /// Returns the figure as an SVG document.
-    #[must_use]
     pub fn svg(&self) -> String {
         let [width, height] = self.size().map(number);
         format!(
@@ -177,7 +172,6 @@ impl Canvas {
 }
 
 /// Returns the width of a text of the canvas' body size.
-#[must_use]
 pub fn body_width(text: &str) -> f64 {
     font::width(text, BODY, Weight::Regular)
 }

@@ -58,7 +58,6 @@ fn widths(weight: Weight) -> &'static Widths {
 }
 
 /// Returns the width of a text at a size, in the unit of the size.
-#[must_use]
 pub fn width(text: &str, size: f64, weight: Weight) -> f64 {
     let widths = widths(weight);
     let of = |c: char| widths.known.get(&c).copied().unwrap_or(widths.other);
@@ -66,7 +65,6 @@ pub fn width(text: &str, size: f64, weight: Weight) -> f64 {
 }
 
 /// Returns whether the embedded font draws every character of a text.
-#[must_use]
 pub fn covers(text: &str) -> bool {
     let known = &widths(Weight::Regular).known;
     text.chars()
@@ -74,7 +72,6 @@ pub fn covers(text: &str) -> bool {
 }
 
 /// Returns the text, truncated with an ellipsis if it does not fit.
-#[must_use]
 pub fn fit(text: &str, size: f64, weight: Weight, room: f64) -> String {
     if width(text, size, weight) <= room {
         return text.to_owned();
@@ -92,7 +89,6 @@ pub fn fit(text: &str, size: f64, weight: Weight, room: f64) -> String {
 
 /// Breaks a text into at most `most` lines of width `room`; the last one is truncated if the text
 /// is longer.
-#[must_use]
 pub fn wrap(text: &str, size: f64, weight: Weight, room: f64, most: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
@@ -115,7 +111,6 @@ pub fn wrap(text: &str, size: f64, weight: Weight, room: f64, most: usize) -> Ve
 
 /// Returns the fonts for rendering texts: the embedded ones, and the system's fonts only if a text
 /// needs them.
-#[must_use]
 pub fn database(text: &str) -> fontdb::Database {
     let mut fonts = fontdb::Database::new();
     fonts.load_font_data(REGULAR.to_vec());

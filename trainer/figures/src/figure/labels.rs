@@ -130,7 +130,6 @@ fn meets([a, b]: Segment, area: [f64; 4]) -> bool {
 /// skipped.
 ///
 /// `points` are centres and radii of marks that should not be covered.
-#[must_use]
 pub fn place(
     labels: &[Label],
     frame: [f64; 4],
@@ -185,7 +184,7 @@ fn grown(a: [f64; 4]) -> [f64; 4] {
 }
 
 fn touches(area: [f64; 4], p: [f64; 2], r: f64) -> bool {
-    let nearest = [p[0].clamp(area[0], area[2]), p[1].clamp(area[1], area[3])];
+    let nearest = end(area, p);
     (p[0] - nearest[0]).hypot(p[1] - nearest[1]) < r
 }
 
@@ -199,7 +198,6 @@ fn end(area: [f64; 4], p: [f64; 2]) -> [f64; 2] {
 /// if there is room.
 ///
 /// `preferred` must be in ascending order.
-#[must_use]
 pub fn spread(preferred: &[f64], sizes: &[f64], low: f64, high: f64) -> Vec<f64> {
     // Blocks of touching places, each at the position that is best for the mean of its members.
     struct Block {

@@ -25,13 +25,11 @@ impl Paint {
     };
 
     /// Returns a filled shape.
-    #[must_use]
     pub fn fill(fill: Colour) -> Self {
         Self { fill, ..Self::NONE }
     }
 
     /// Returns a line.
-    #[must_use]
     pub fn stroke(stroke: Colour, width: f64) -> Self {
         Self {
             stroke,
@@ -41,21 +39,18 @@ impl Paint {
     }
 
     /// Adds an outline.
-    #[must_use]
     pub fn outlined(mut self, stroke: Colour, width: f64) -> Self {
         (self.stroke, self.width) = (stroke, width);
         self
     }
 
     /// Sets the opacity; 1 is opaque.
-    #[must_use]
     pub fn opacity(mut self, opacity: f64) -> Self {
         self.opacity = opacity;
         self
     }
 
     /// Returns a dashed line.
-    #[must_use]
     pub fn dashed(mut self, dash: &'static str) -> Self {
         self.dash = Some(dash);
         self

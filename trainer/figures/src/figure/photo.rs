@@ -47,19 +47,16 @@ impl Thumbnail {
     }
 
     /// Returns the name of the photo.
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
     /// Returns the width over height.
-    #[must_use]
     pub fn aspect(&self) -> f64 {
         f64::from(self.width) / f64::from(self.height.max(1))
     }
 
     /// Returns the width and height that fit into a box, keeping the aspect ratio.
-    #[must_use]
     pub fn within(&self, width: f64, height: f64) -> [f64; 2] {
         if self.aspect() * height > width {
             [width, width / self.aspect()]
@@ -69,7 +66,6 @@ impl Thumbnail {
     }
 
     /// Returns the file as a `data:` URL.
-    #[must_use]
     pub fn data_uri(&self) -> String {
         format!(
             "data:image/jpeg;base64,{}",

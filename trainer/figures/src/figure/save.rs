@@ -72,7 +72,6 @@ impl Output {
     }
 
     /// Returns the file.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }

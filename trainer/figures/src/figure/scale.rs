@@ -9,7 +9,6 @@ pub struct Scale {
 
 impl Scale {
     /// Maps `from[0]` to `to[0]` and `from[1]` to `to[1]`; an empty interval is widened.
-    #[must_use]
     pub fn new(from: [f64; 2], to: [f64; 2]) -> Self {
         let from = if from[0] == from[1] {
             [from[0] - 0.5, from[1] + 0.5]
@@ -20,27 +19,18 @@ impl Scale {
     }
 
     /// Returns the position of a value.
-    #[must_use]
     pub fn at(&self, value: f64) -> f64 {
         let share = (value - self.from[0]) / (self.from[1] - self.from[0]);
         self.to[0] + share * (self.to[1] - self.to[0])
     }
 
-    /// Returns the values' interval.
-    #[must_use]
-    pub fn domain(&self) -> [f64; 2] {
-        self.from
-    }
-
     /// Returns the positions' interval.
-    #[must_use]
     pub fn range(&self) -> [f64; 2] {
         self.to
     }
 
     /// Returns about `count` round values within the interval, with the number of decimals they
     /// need.
-    #[must_use]
     pub fn ticks(&self, count: usize) -> Vec<(f64, String)> {
         let [low, high] = self.from;
         let step = round_step((high - low) / count.max(1) as f64);
@@ -70,7 +60,6 @@ fn round_step(raw: f64) -> f64 {
 }
 
 /// Returns the smallest and largest of the finite values; `None` if there are none.
-#[must_use]
 pub fn bounds(values: impl IntoIterator<Item = f64>) -> Option<[f64; 2]> {
     values
         .into_iter()

@@ -1,8 +1,8 @@
 //! Lines of text, not yet drawn.
 
 use super::font::Weight;
-use super::size::BODY;
-use super::theme::Colour;
+use super::size::{BODY, SMALL};
+use super::theme::{Colour, Theme};
 
 /// Anchor of a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,7 +31,6 @@ pub struct Text {
 
 impl Text {
     /// Returns a left-aligned text at a position, in the theme's ink.
-    #[must_use]
     pub fn new(at: [f64; 2], text: impl Into<String>) -> Self {
         Self {
             at,
@@ -45,43 +44,42 @@ impl Text {
         }
     }
 
-    /// Returns the size of the font.
-    #[must_use]
+    /// Returns a small left-aligned text in the theme's colour of secondary text.
+    pub fn secondary(at: [f64; 2], text: impl Into<String>, theme: Theme) -> Self {
+        Self::new(at, text).size(SMALL).colour(theme.muted())
+    }
+
+    /// Sets the size of the font.
     pub fn size(mut self, size: f64) -> Self {
         self.size = size;
         self
     }
 
     /// Makes it bold.
-    #[must_use]
     pub fn bold(mut self) -> Self {
         self.weight = Weight::Bold;
         self
     }
 
     /// Sets the colour.
-    #[must_use]
     pub fn colour(mut self, colour: Colour) -> Self {
         self.colour = Some(colour);
         self
     }
 
     /// Sets the anchor.
-    #[must_use]
     pub fn anchor(mut self, anchor: Anchor) -> Self {
         self.anchor = anchor;
         self
     }
 
     /// Rotates it to read from bottom to top.
-    #[must_use]
     pub fn upward(mut self) -> Self {
         self.upward = true;
         self
     }
 
     /// Adds a rim of the background's colour, for text over lines and points.
-    #[must_use]
     pub fn halo(mut self) -> Self {
         self.halo = true;
         self

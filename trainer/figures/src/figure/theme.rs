@@ -27,49 +27,36 @@ const ON_DARK: [Colour; 6] = [
 ];
 
 impl Theme {
-    /// Returns the background.
-    #[must_use]
-    pub fn paper(self) -> Colour {
+    fn pick<T>(self, light: T, dark: T) -> T {
         match self {
-            Self::Light => "#ffffff",
-            Self::Dark => "#14171c",
+            Self::Light => light,
+            Self::Dark => dark,
         }
+    }
+
+    /// Returns the background.
+    pub fn paper(self) -> Colour {
+        self.pick("#ffffff", "#14171c")
     }
 
     /// Text and the most important marks.
-    #[must_use]
     pub fn ink(self) -> Colour {
-        match self {
-            Self::Light => "#1a1a1a",
-            Self::Dark => "#eceff4",
-        }
+        self.pick("#1a1a1a", "#eceff4")
     }
 
     /// Axes, ticks and secondary text.
-    #[must_use]
     pub fn muted(self) -> Colour {
-        match self {
-            Self::Light => "#5f6670",
-            Self::Dark => "#a3abb8",
-        }
+        self.pick("#5f6670", "#a3abb8")
     }
 
     /// Lines behind everything.
-    #[must_use]
     pub fn faint(self) -> Colour {
-        match self {
-            Self::Light => "#d5d9df",
-            Self::Dark => "#3a414c",
-        }
+        self.pick("#d5d9df", "#3a414c")
     }
 
     /// Returns the colour of a series; the colours repeat after six.
-    #[must_use]
     pub fn series(self, at: usize) -> Colour {
-        let colours = match self {
-            Self::Light => ON_LIGHT,
-            Self::Dark => ON_DARK,
-        };
+        let colours = self.pick(ON_LIGHT, ON_DARK);
         colours[at % colours.len()]
     }
 }

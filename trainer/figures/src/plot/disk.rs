@@ -7,6 +7,7 @@ use espalier_core::geometry::poincare::{centred, frechet_mean, from_lorentz};
 use espalier_core::project::{CoSne, cosne, horopca};
 use espalier_core::taxonomy::{NodeIx, Taxonomy};
 use espalier_data::records::random::{Purpose, Random};
+use espalier_eval::embed::names;
 use serde::Serialize;
 
 /// Number of branches with a colour of their own.
@@ -76,7 +77,6 @@ pub struct Disk {
 
 /// Returns the broadest nodes with a label at or below them, at most `most`, in the order of the
 /// taxonomy.
-#[must_use]
 pub fn broadest(taxonomy: &Taxonomy, most: usize) -> Vec<NodeIx> {
     let below = |ix: &NodeIx| taxonomy.labelled_below(*ix).len();
     let mut nodes: Vec<NodeIx> = (0..taxonomy.nodes().len())
@@ -98,7 +98,6 @@ const COVERED: f64 = 0.8;
 /// Returns the nodes that divide a taxonomy into at most six branches, broadest first. Starts with
 /// the root and repeatedly splits the broadest node whose broad children fit and hold nearly all
 /// its labels.
-#[must_use]
 pub fn branches(taxonomy: &Taxonomy) -> Vec<NodeIx> {
     let below = |ix: &NodeIx| taxonomy.labelled_below(*ix).len();
     let all = taxonomy.labelled().len();
@@ -129,7 +128,6 @@ pub fn branches(taxonomy: &Taxonomy) -> Vec<NodeIx> {
 }
 
 /// Returns the branch of a node: the first branch that equals the node or is its ancestor.
-#[must_use]
 pub fn branch_of(taxonomy: &Taxonomy, branches: &[NodeIx], node: NodeIx) -> Option<usize> {
     branches
         .iter()
@@ -188,7 +186,6 @@ fn project(points: &[Vec<f64>], settings: Settings) -> (Vec<[f64; 2]>, Option<f6
 
 /// Maps nodes, given by their points in the Lorentz model of curvature `-c`, and photos to the
 /// disk.
-#[must_use]
 pub fn disk(
     model: &str,
     taxonomy: &Taxonomy,
@@ -241,10 +238,7 @@ pub fn disk(
         },
         nodes: nodes.iter().enumerate().map(of_node).collect(),
         photos: photos.iter().enumerate().map(of_photo).collect(),
-        branches: branches
-            .iter()
-            .map(|ix| taxonomy.name(*ix).to_owned())
-            .collect(),
+        branches: names(taxonomy, &branches),
     }
 }
 
@@ -260,7 +254,6 @@ fn nearest_shown(
 }
 
 /// Returns the distance of a point of the ball to its middle.
-#[must_use]
 pub fn radius(p: &[f64]) -> f64 {
     let norm = p.iter().map(|v| v * v).sum::<f64>().sqrt();
     (2.0 * norm / (1.0 - norm)).ln_1p()

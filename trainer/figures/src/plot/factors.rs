@@ -1,5 +1,6 @@
 //! The factors of a product used by two concepts and by their composition (notation 6.11).
 
+use espalier_eval::metrics::correlation::pearson;
 use serde::Serialize;
 
 use super::norms::{factors as split, norm};
@@ -41,22 +42,7 @@ fn activation(text: &str, curvatures: &[f64], point: &[f32]) -> Activation {
     }
 }
 
-/// Returns Pearson's correlation.
-fn correlation(a: &[f64], b: &[f64]) -> Option<f64> {
-    let mean = |v: &[f64]| v.iter().sum::<f64>() / v.len().max(1) as f64;
-    let (ma, mb) = (mean(a), mean(b));
-    let (mut ab, mut aa, mut bb) = (0.0, 0.0, 0.0);
-    for (x, y) in a.iter().zip(b) {
-        ab += (x - ma) * (y - mb);
-        aa += (x - ma).powi(2);
-        bb += (y - mb).powi(2);
-    }
-    let below = (aa * bb).sqrt();
-    (below > 0.0).then(|| ab / below)
-}
-
 /// Compares the factors of two concepts with those of their composition.
-#[must_use]
 pub fn factors(model: &str, curvatures: &[f64], texts: [&str; 3], points: [&[f32]; 3]) -> Factors {
     let [a, b, both] = [0, 1, 2].map(|i| activation(texts[i], curvatures, points[i]));
     let each = a.norms.iter().zip(&b.norms);
@@ -64,7 +50,7 @@ pub fn factors(model: &str, curvatures: &[f64], texts: [&str; 3], points: [&[f32
     let differences = both.norms.iter().zip(&largest).map(|(c, m)| (c - m).abs());
     Factors {
         model: model.to_owned(),
-        correlation: correlation(&both.norms, &largest),
+        correlation: pearson(&both.norms, &largest),
         mean_difference: differences.sum::<f64>() / largest.len().max(1) as f64,
         texts: [a, b, both],
         largest,

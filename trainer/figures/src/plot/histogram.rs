@@ -1,21 +1,12 @@
 //! Automatic histogram bins, and smooth curves over them (notation 6.11).
 
+use espalier_eval::metrics::summary::quantile;
+
 /// Maximum number of bins in a figure; more cannot be distinguished in a column.
 const MOST_BINS: usize = 80;
 
 /// Number of samples of a smooth curve.
 const CURVE: usize = 160;
-
-/// Returns the quantile of sorted values, with linear interpolation.
-#[must_use]
-pub fn quantile(sorted: &[f64], share: f64) -> f64 {
-    let Some(last) = sorted.len().checked_sub(1) else {
-        return f64::NAN;
-    };
-    let at = share.clamp(0.0, 1.0) * last as f64;
-    let (below, above) = (sorted[at.floor() as usize], sorted[at.ceil() as usize]);
-    below + (above - below) * at.fract()
-}
 
 /// Returns the bin width for one series, NumPy's `auto`: the smaller of the Freedman-Diaconis width
 /// `2 IQR n^(-1/3)` and the Sturges width `range / (log2 n + 1)`; only the latter if the former is
@@ -36,7 +27,6 @@ fn auto_width(sorted: &[f64]) -> f64 {
 /// so that no series loses detail next to a broader one.
 ///
 /// Each series must be sorted and not empty; equal values get one bin around them.
-#[must_use]
 pub fn edges(series: &[Vec<f64>]) -> Vec<f64> {
     let low = series.iter().map(|s| quantile(s, 0.0));
     let low = low.fold(f64::INFINITY, f64::min);
@@ -54,7 +44,6 @@ pub fn edges(series: &[Vec<f64>]) -> Vec<f64> {
 }
 
 /// Returns the percentage of the values in each bin; the last bin includes its right edge.
-#[must_use]
 pub fn percents(values: &[f64], edges: &[f64]) -> Vec<f64> {
     let bins = edges.len().saturating_sub(1);
     let mut out = vec![0.0; bins];
@@ -71,7 +60,6 @@ pub fn percents(values: &[f64], edges: &[f64]) -> Vec<f64> {
 /// Returns a Gaussian kernel density with Scott's bandwidth `sd n^(-1/5)`, as percentages for a bin
 /// of width `bin`: positions and values, up to three bandwidths beyond the values but within the
 /// bounds. Empty if all values are equal.
-#[must_use]
 pub fn smooth(sorted: &[f64], bin: f64, bounds: [f64; 2]) -> Vec<[f64; 2]> {
     let n = sorted.len() as f64;
     let mean = sorted.iter().sum::<f64>() / n;
@@ -109,15 +97,6 @@ mod tests {
         let found = percents(&values, &edges);
         assert_eq!(found[..2], [13.0, 12.0]);
         assert!((found.iter().sum::<f64>() - 100.0).abs() < 1e-9);
-    }
-
-    #[test]
-    fn quantiles_are_interpolated() {
-        let values = [1.0, 2.0, 3.0, 4.0];
-        assert_eq!(quantile(&values, 0.5), 2.5);
-        assert_eq!(quantile(&values, 0.25), 1.75);
-        assert_eq!(quantile(&values, 1.0), 4.0);
-        assert!(quantile(&[], 0.5).is_nan());
     }
 
     #[test]

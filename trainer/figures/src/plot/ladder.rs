@@ -21,7 +21,6 @@ pub struct Ladder {
 impl Ladder {
     /// Returns the part of the path that is drawn: of neighbours with equal probability in percent
     /// only the last, unless the path stops there.
-    #[must_use]
     pub fn informative_path(&self) -> Vec<&PathStep> {
         let path = &self.taxonomy.path;
         let percent = |s: &PathStep| (100.0 * s.p).round();

@@ -37,7 +37,6 @@ pub struct Umap {
 
 /// Returns the nodes of a lineage and their siblings, without positions: every node of the path
 /// from the root, and the other children of its parent.
-#[must_use]
 pub fn items(taxonomy: &Taxonomy, label: NodeIx, text: RankText) -> Vec<Item> {
     let path = taxonomy.path_to(label);
     let item = |ix: NodeIx, above: &[NodeIx], rank: usize, on_lineage: bool| {
@@ -85,7 +84,6 @@ fn distance(space: &Space, x: &[f32], y: &[f32]) -> f64 {
 }
 
 /// Positions items by UMAP of their points.
-#[must_use]
 pub fn place(
     model: &str,
     space: &Space,

@@ -1,9 +1,10 @@
 //! Distances of images, texts and their parts from the root (notation 6.11).
 
 use espalier_core::geometry::Space;
+use espalier_eval::metrics::summary::quantile;
 use serde::Serialize;
 
-use super::histogram::{edges, percents, quantile, smooth};
+use super::histogram::{edges, percents, smooth};
 use super::photo_parts::PhotoParts;
 
 /// The measured quantity of a point; it differs by space, as in the papers.
@@ -20,7 +21,6 @@ pub enum Measure {
 
 impl Measure {
     /// Returns the measure of a space.
-    #[must_use]
     pub fn of(space: &Space) -> Self {
         match space {
             Space::Lorentz { .. } => Self::SpaceNorm,
@@ -30,7 +30,6 @@ impl Measure {
     }
 
     /// Its name on an axis.
-    #[must_use]
     pub fn words(self) -> &'static str {
         match self {
             Self::SpaceNorm => "norm of the space components",
@@ -48,7 +47,6 @@ impl Measure {
 }
 
 /// Returns the Euclidean norm.
-#[must_use]
 pub fn norm(x: &[f32]) -> f64 {
     let square: f64 = x.iter().map(|v| f64::from(*v).powi(2)).sum();
     square.sqrt()
@@ -124,7 +122,6 @@ fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
 }
 
 /// Measures the images, captions and boxes of scenes.
-#[must_use]
 pub fn norms(model: &str, space: &Space, scenes: &[PhotoParts]) -> Norms {
     let kinds = kinds(scenes);
     let measure = Measure::of(space);

@@ -136,7 +136,6 @@ fn thinned(points: Vec<Point>) -> Vec<Point> {
 }
 
 /// Returns the curve of one model over scenes with boxes.
-#[must_use]
 pub fn curve(model: &str, space: &Space, scenes: &[PhotoParts]) -> Curve {
     let score = Score::of_space(space);
     let (points, average_precision) = sweep(pairs(score, space, scenes), 0.0);
@@ -200,7 +199,6 @@ pub fn curves_of_results(files: &[PathBuf]) -> anyhow::Result<Pr> {
 }
 
 /// Returns the number of queries, of candidates, and the share of relevant pairs.
-#[must_use]
 pub fn size(scenes: &[PhotoParts]) -> (usize, usize, f64) {
     let queries = || scenes.iter().filter(|s| !s.boxes.is_empty());
     let candidates: usize = scenes.iter().map(|s| s.boxes.len()).sum();

@@ -5,10 +5,9 @@ use std::path::Path;
 use burn::tensor::Device;
 use espalier_checkpoints::model_file::{self, Model, is_bundle, read_bundle};
 use espalier_core::bundle::{Manifest, Part};
-use espalier_core::caption::{CaptionEntry, files};
+use espalier_core::caption::CaptionEntry;
 use espalier_core::geometry::Space;
 use espalier_core::input::decode;
-use espalier_core::taxonomy::Taxonomy;
 use espalier_data::Pixels;
 use espalier_eval::{ImagePoints, TextFeatures, embed};
 use espalier_io::disk::read;
@@ -18,7 +17,7 @@ use image::RgbImage;
 /// Number of images encoded at a time.
 const BATCH: usize = 64;
 
-/// A model, its space, and the texts and taxonomy of its bundle if it is one.
+/// A model, its space, and the texts of its bundle if it is one.
 #[derive(Debug)]
 pub struct Subject {
     /// Both encoders.
@@ -29,8 +28,6 @@ pub struct Subject {
     pub name: String,
     /// Captions of its bundle.
     pub captions: Vec<String>,
-    /// Taxonomy of its bundle.
-    pub taxonomy: Option<Taxonomy>,
     device: Device,
 }
 
@@ -47,12 +44,11 @@ impl Subject {
                 space: embed::space(&model, device)?,
                 name: method,
                 captions: Vec::new(),
-                taxonomy: None,
                 device: device.clone(),
                 model,
             });
         }
-        let (_, manifest, bundle) = read_bundle(path, &[Part::Captions, Part::Taxonomy])?;
+        let (_, manifest, bundle) = read_bundle(path, &[Part::Captions])?;
         let mut entries: Vec<CaptionEntry> = Vec::new();
         for file in manifest
             .files_of(&[Part::Captions])
@@ -67,14 +63,12 @@ impl Subject {
             space: geometry,
             name: format!("{name} ({method})"),
             captions: entries.into_iter().map(|e| e.text).collect(),
-            taxonomy: Some(Taxonomy::from_tsv(bundle.text(files::TAXONOMY)?)?),
             device: device.clone(),
             model,
         })
     }
 
     /// Returns the device of the model.
-    #[must_use]
     pub fn device(&self) -> &Device {
         &self.device
     }

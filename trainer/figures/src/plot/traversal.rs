@@ -84,7 +84,6 @@ fn root(space: &Space, width: usize) -> Vec<f32> {
 ///
 /// The score is the model's ([`Space::score`]). The root is a candidate too; it is the only one
 /// that need not entail the point.
-#[must_use]
 pub fn stops(space: &Space, candidates: &[Candidate], route: Route<'_>) -> Vec<Stop> {
     let root = root(space, route.from.len());
     let mut found: Vec<Stop> = Vec::new();

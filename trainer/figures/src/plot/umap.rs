@@ -158,7 +158,6 @@ fn without(v: &mut [f64], direction: &[f64]) {
 
 /// Returns the positions of points in the plane, from a symmetric matrix of at least [`MIN_NODES`]
 /// rows of their distances.
-#[must_use]
 pub fn umap(distances: &[Vec<f64>], seed: u64) -> Vec<[f64; 2]> {
     let n = distances.len();
     if n < 2 {

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 /// Returns the folder `espalier/<name>` in the user's cache folder, for files that outlive a run.
-#[must_use]
 pub fn cache_folder(name: &str) -> PathBuf {
     std::env::var_os("XDG_CACHE_HOME")
         .map(PathBuf::from)

@@ -48,7 +48,6 @@ const STARTS: [(&[u8], &str, &str); 18] = [
 ];
 
 /// Recognises content by its first [`HEAD`] bytes; `None` for what has no clear mark.
-#[must_use]
 pub fn recognise(head: &[u8]) -> Option<Content> {
     let content = |name, advice| Some(Content { name, advice });
     if head.is_empty() {
@@ -82,7 +81,6 @@ pub fn recognise(head: &[u8]) -> Option<Content> {
 }
 
 /// Describes content for a message: `found a web page; …`, or its first bytes.
-#[must_use]
 pub fn describe(head: &[u8]) -> String {
     if let Some(Content { name, advice }) = recognise(head) {
         return format!("found {name}; {advice}");
@@ -91,7 +89,6 @@ pub fn describe(head: &[u8]) -> String {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

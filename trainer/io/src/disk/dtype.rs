@@ -1,5 +1,6 @@
 //! Conversion of stored numbers to `f32`.
 
+use half::{bf16, f16};
 use safetensors::Dtype;
 
 /// Storage format of the numbers of a tensor, little-endian.
@@ -19,7 +20,6 @@ pub enum Number {
 
 impl Number {
     /// Returns the bytes of one number.
-    #[must_use]
     pub fn bytes(self) -> usize {
         match self {
             Self::F32 => 4,
@@ -30,7 +30,6 @@ impl Number {
     }
 
     /// Returns the format of a safetensors entry; `None` for formats that are not read.
-    #[must_use]
     pub fn of(dtype: Dtype) -> Option<Self> {
         Some(match dtype {
             Dtype::F32 => Self::F32,
@@ -61,52 +60,19 @@ impl Number {
                 })
                 .collect(),
             Self::F16 => words
-                .map(|b| half(u16::from_le_bytes([b[0], b[1]])))
+                .map(|b| f16::from_le_bytes([b[0], b[1]]).to_f32())
                 .collect(),
             Self::Bf16 => words
-                .map(|b| f32::from_bits(u32::from(u16::from_le_bytes([b[0], b[1]])) << 16))
+                .map(|b| bf16::from_le_bytes([b[0], b[1]]).to_f32())
                 .collect(),
             Self::Whole(_) => return Err("expected floats, found integers".into()),
         })
     }
 }
 
-/// Converts IEEE half precision to `f32`, exactly.
-fn half(bits: u16) -> f32 {
-    let sign = u32::from(bits >> 15) << 31;
-    let (exponent, fraction) = (u32::from(bits >> 10 & 0x1f), u32::from(bits & 0x3ff));
-    match exponent {
-        // Zero and subnormal numbers: fraction times 2^-24.
-        0 => {
-            let size = fraction as f32 * f32::from_bits(0x3380_0000);
-            f32::from_bits(size.to_bits() | sign)
-        }
-        0x1f => f32::from_bits(sign | 0x7f80_0000 | fraction << 13),
-        _ => f32::from_bits(sign | (exponent + 112) << 23 | fraction << 13),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn half_precision_converts_exactly() {
-        for (bits, value) in [
-            (0x0000, 0.0),
-            (0x3c00, 1.0),
-            (0xc000, -2.0),
-            (0x7bff, 65504.0),
-            (0x0400, 6.103_515_6e-5),
-            (0x0001, 5.960_464_5e-8),
-            (0x83ff, -6.097_555e-5),
-            (0x3555, 0.333_251_95),
-        ] {
-            assert_eq!(half(bits), value, "{bits:#x}");
-        }
-        assert!(half(0x7c00).is_infinite() && half(0xfe00).is_nan());
-        assert!(half(0x8000).is_sign_negative());
-    }
 
     #[test]
     fn every_float_format_is_read() {

@@ -23,7 +23,6 @@ pub const OPTIM: &str = "optim.bpk";
 pub const STATE: &str = "state.json";
 
 /// Returns the complete checkpoints of a run, oldest first.
-#[must_use]
 pub fn checkpoints(folder: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(folder.join(CHECKPOINTS)) else {
         return Vec::new();
@@ -42,7 +41,6 @@ pub fn checkpoints(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// Returns the newest complete checkpoint of a run.
-#[must_use]
 pub fn latest(folder: &Path) -> Option<PathBuf> {
     let named = fs::read_to_string(folder.join(LAST))
         .ok()

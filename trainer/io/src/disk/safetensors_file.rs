@@ -109,7 +109,6 @@ impl SafetensorsFile {
     }
 
     /// Returns the names and shapes of all tensors.
-    #[must_use]
     pub fn shapes(&self) -> Vec<(String, Vec<usize>)> {
         let tensors = self.header.tensors();
         let shapes = tensors.into_iter().map(|(name, t)| (name, t.shape.clone()));

@@ -49,7 +49,6 @@ impl Temporary {
     }
 
     /// Returns the temporary path.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -11,7 +11,6 @@ use crate::exit::usage;
 
 /// Returns the name under which a file is written until it is complete. The suffix follows the full
 /// name, so that `a.svg` and `a.png` have separate temporary files.
-#[must_use]
 pub fn temporary_name(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".tmp");

@@ -61,7 +61,6 @@ pub trait Collective {
 ///
 /// The parts of a part are parts of the whole: part `i` of `n` is split into the parts `i m` to
 /// `i m + m - 1` of `n m`.
-#[must_use]
 pub fn share(rows: usize, index: usize, parts: usize) -> (usize, usize) {
     let from = rows * index / parts;
     (from, rows * (index + 1) / parts - from)

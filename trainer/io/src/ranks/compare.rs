@@ -15,7 +15,6 @@ pub struct Fact {
 
 impl Fact {
     /// Creates a fact.
-    #[must_use]
     pub fn new(name: impl Into<String>, value: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -26,7 +25,6 @@ impl Fact {
 
 /// Compares the facts of all ranks with those of rank 0; returns a line for each difference, which
 /// names the rank and both values.
-#[must_use]
 pub fn compare(ranks: &[Vec<Fact>]) -> Vec<String> {
     let Some((first, others)) = ranks.split_first() else {
         return Vec::new();
@@ -54,7 +52,6 @@ pub fn compare(ranks: &[Vec<Fact>]) -> Vec<String> {
 
 /// Returns the ranks whose value is not the most frequent one. Where several values are equally
 /// frequent, that of the lowest rank counts as the right one.
-#[must_use]
 pub fn different_from_most(values: &[u32]) -> Vec<usize> {
     let mut counts: HashMap<u32, usize> = HashMap::new();
     for value in values {

@@ -35,7 +35,6 @@ pub struct Launch {
 
 impl Launch {
     /// Reads the variables of launchers; `None` for a process that was started alone.
-    #[must_use]
     pub fn detect(variable: impl Fn(&str) -> Option<String>) -> Option<Self> {
         let launches = SIZES.iter().filter_map(|(name, by)| {
             let size: usize = variable(name)?.trim().parse().ok()?;
@@ -45,7 +44,6 @@ impl Launch {
     }
 
     /// Detects the launch of this process.
-    #[must_use]
     pub fn of_this_process() -> Option<Self> {
         Self::detect(|name| std::env::var(name).ok())
     }

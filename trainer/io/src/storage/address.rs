@@ -32,14 +32,12 @@ fn split(text: &str) -> Option<(&str, &str)> {
 }
 
 /// Returns whether a path is an address and not a local path. `file://` is a local path.
-#[must_use]
 pub fn is_remote(path: &Path) -> bool {
     let scheme = path.to_str().and_then(split).map(|(scheme, _)| scheme);
     scheme.is_some_and(|scheme| !scheme.eq_ignore_ascii_case("file"))
 }
 
 /// Returns the local path that `file:///folder/name` stands for; `None` for other paths.
-#[must_use]
 pub fn local_file(path: &Path) -> Option<PathBuf> {
     let (scheme, rest) = split(path.to_str()?)?;
     if !scheme.eq_ignore_ascii_case("file") {
@@ -103,7 +101,6 @@ impl Address {
 
 /// Returns a text with the user names and the queries of all addresses in it removed: both can be
 /// credentials.
-#[must_use]
 pub fn without_secrets(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;

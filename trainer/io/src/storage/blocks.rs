@@ -25,7 +25,7 @@ static WRITTEN: AtomicU64 = AtomicU64::new(0);
 /// The cache.
 #[derive(Debug)]
 pub(super) struct Blocks {
-    settings: Settings,
+    pub(super) settings: Settings,
     /// Bytes that may still be kept before the folder is counted.
     until_count: AtomicU64,
 }
@@ -37,11 +37,6 @@ impl Blocks {
             settings,
             until_count: AtomicU64::new(0),
         }
-    }
-
-    /// Returns the settings.
-    pub(super) fn settings(&self) -> &Settings {
-        &self.settings
     }
 
     fn file(&self, object: &str, index: u64) -> PathBuf {

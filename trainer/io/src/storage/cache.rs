@@ -35,10 +35,7 @@ pub fn forbid_network() {
 }
 
 /// Returns whether the network may not be used.
-#[cfg_attr(
-    not(feature = "cloud"),
-    expect(dead_code, reason = "there are no objects")
-)]
+#[cfg(feature = "cloud")]
 pub(super) fn is_offline() -> bool {
     OFFLINE.load(Ordering::Relaxed)
 }
@@ -53,10 +50,7 @@ impl Settings {
 }
 
 /// Returns the settings that hold now.
-#[cfg_attr(
-    not(feature = "cloud"),
-    expect(dead_code, reason = "only objects are cached")
-)]
+#[cfg(feature = "cloud")]
 pub(super) fn settings() -> Settings {
     let settings = SETTINGS.lock().unwrap_or_else(PoisonError::into_inner);
     settings

@@ -24,7 +24,6 @@ impl Failure {
 }
 
 /// Returns whether an error is a failure of storage and no fault of the data.
-#[must_use]
 pub fn is_failure(error: &io::Error) -> bool {
     matches!(error.get_ref(), Some(inner) if inner.is::<Failure>())
 }

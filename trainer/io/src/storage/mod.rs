@@ -33,7 +33,6 @@ pub use traffic::{Traffic, traffic};
 
 /// Returns a text that is equal for the same content of the object at an address; `None` for a local
 /// path. An object that cannot be opened has another version each time.
-#[must_use]
 pub fn version(path: &Path) -> Option<String> {
     if !is_remote(path) {
         return None;

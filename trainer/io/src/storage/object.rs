@@ -1,7 +1,6 @@
 //! One object of a store, read in blocks through the cache.
 
 use std::collections::HashMap;
-use std::fmt::Write as _;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -39,12 +38,12 @@ pub(super) struct RemoteObject {
     address: Address,
     store: Arc<dyn ObjectStore>,
     key: Key,
-    size: u64,
+    pub(super) size: u64,
     /// Version of the content, where the store states one.
     e_tag: Option<String>,
     cache: Arc<Blocks>,
     /// Name of the content in the cache.
-    name: String,
+    pub(super) name: String,
     failure: Mutex<Option<(io::ErrorKind, Failure)>>,
 }
 
@@ -57,7 +56,7 @@ fn cache() -> Arc<Blocks> {
     let mut cache = locked(&CACHE);
     let settings = settings();
     match &*cache {
-        Some(cache) if *cache.settings() == settings => Arc::clone(cache),
+        Some(cache) if cache.settings == settings => Arc::clone(cache),
         _ => Arc::clone(cache.insert(Arc::new(Blocks::new(settings)))),
     }
 }
@@ -73,22 +72,14 @@ fn name_of(address: &Address, meta: &ObjectMeta) -> String {
     let Address { scheme, place, key } = address;
     let mut hash = Sha256::new();
     let size = meta.size.to_string();
-    for part in [
-        *scheme,
-        place.as_str(),
-        key.as_str(),
-        size.as_str(),
-        version.as_str(),
-    ] {
+    let parts: [&str; 5] = [scheme, place, key, &size, &version];
+    for part in parts {
         hash.update((part.len() as u64).to_le_bytes());
         hash.update(part.as_bytes());
     }
     let bytes = hash.finalize();
-    bytes.iter().take(16).fold(String::new(), |mut name, byte| {
-        // Writing to a string cannot fail.
-        let _ = write!(name, "{byte:02x}");
-        name
-    })
+    let shown = bytes.iter().take(16).map(|byte| format!("{byte:02x}"));
+    shown.collect()
 }
 
 /// Returns the objects directly below an address, sorted by name.
@@ -133,15 +124,6 @@ impl RemoteObject {
         let mut opened = locked(&OPENED);
         let opened = opened.get_or_insert_default().entry(path.to_owned());
         Ok(Arc::clone(opened.or_insert(object)))
-    }
-
-    pub(super) fn size(&self) -> u64 {
-        self.size
-    }
-
-    /// Returns a name of its content.
-    pub(super) fn version(&self) -> &str {
-        &self.name
     }
 
     /// Returns the last failure.

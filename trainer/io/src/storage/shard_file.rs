@@ -53,7 +53,7 @@ impl ShardFile {
         match &self.0 {
             Source::Local(file) => Ok(file.metadata()?.len()),
             #[cfg(feature = "cloud")]
-            Source::Remote(object) => Ok(object.size()),
+            Source::Remote(object) => Ok(object.size),
         }
     }
 
@@ -62,7 +62,7 @@ impl ShardFile {
         match &self.0 {
             Source::Local(_) => None,
             #[cfg(feature = "cloud")]
-            Source::Remote(object) => Some(object.version().to_owned()),
+            Source::Remote(object) => Some(object.name.clone()),
         }
     }
 
@@ -97,7 +97,6 @@ impl ShardFile {
 
     /// Returns the last failure of storage, if there was one: a reader of a format may have turned it
     /// into an error of its own.
-    #[must_use]
     pub fn failure(&self) -> Option<io::Error> {
         match &self.0 {
             Source::Local(_) => None,
@@ -136,7 +135,6 @@ pub struct ShardReader {
 
 impl ShardReader {
     /// Creates a reader that begins at `position`.
-    #[must_use]
     pub fn new(file: Arc<ShardFile>, position: u64) -> Self {
         Self {
             file,

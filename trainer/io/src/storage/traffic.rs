@@ -18,7 +18,6 @@ pub struct Traffic {
 }
 
 /// Returns the counts of this process.
-#[must_use]
 pub fn traffic() -> Traffic {
     Traffic {
         read: READ.load(Ordering::Relaxed),

@@ -94,7 +94,6 @@ pub(super) fn open(path: &Path, mut packed: &File) -> io::Result<Option<Arc<File
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use std::io::Write;
 

@@ -225,7 +225,6 @@ pub(super) fn prepare_table(report: &PrepareReport) -> String {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use espalier_data::Synthetic;
     use espalier_data::records::source::Dataset;

@@ -137,16 +137,16 @@ fn run_named(args: &EvalArgs, embedder: Option<&Embedder<'_>>) -> anyhow::Result
     for name in &names {
         tasks::find(name)?;
     }
-    let chosen = tasks::ALL.iter().filter(|task| names.contains(task.name()));
+    let chosen = tasks::ALL.iter().filter(|task| names.contains(task.name));
     let mut results = Results::default();
     for task in chosen {
         let dataset = args.options.dataset_name.as_deref();
-        let result = run_task(args, embedder, *task, &args.options, &args.data, dataset);
+        let result = run_task(args, embedder, task, &args.options, &args.data, dataset);
         // The error of a single task keeps its kind.
         if names.len() == 1 {
             results.done.push(result?);
         } else {
-            results.add(task.name(), result)?;
+            results.add(task.name, result)?;
         }
     }
     Ok(results)

@@ -18,7 +18,7 @@ use crate::exit_code::code;
 pub(super) fn run_task(
     args: &EvalArgs,
     embedder: Option<&Embedder<'_>>,
-    task: &dyn Task,
+    task: &Task,
     options: &Options,
     data: &[PathBuf],
     dataset: Option<&str>,
@@ -33,10 +33,10 @@ pub(super) fn run_task(
         by_meru_protocol: method.is_some_and(MethodName::is_of_meru_family),
         by_angles: method.is_some_and(MethodName::compares_angles),
     };
-    let mut outcome = task.run(&cx).map_err(|error| {
+    let mut outcome = (task.run)(&cx).map_err(|error| {
         if is_about_data(&error) {
-            let needs = single_line(task.needs());
-            usage(format!("{error:#}\n{} needs: {needs}", task.name()))
+            let needs = single_line(task.needs);
+            usage(format!("{error:#}\n{} needs: {needs}", task.name))
         } else {
             error
         }

@@ -6,11 +6,10 @@ use std::path::{Path, PathBuf};
 use espalier_core::model::{DualConfig, Preset};
 use espalier_data::formats::open;
 use espalier_eval::embedder::Embedder;
-use espalier_eval::published;
 use espalier_eval::report::html::{Section, page};
 use espalier_eval::report::{images, table};
 use espalier_eval::task::{Confusion, Context, TaskResult, value_name};
-use espalier_eval::{Record, Task};
+use espalier_eval::{Record, Task, published};
 use espalier_io::disk::write::write_atomic;
 use espalier_io::output::line;
 
@@ -28,27 +27,21 @@ pub(super) struct Evaluated {
 pub(super) fn record(
     args: &EvalArgs,
     embedder: Option<&Embedder<'_>>,
-    task: &dyn Task,
-    cx: &Context<'_>,
+    task: &Task,
+    cx: &Context<'_, '_>,
     outcome: TaskResult,
 ) -> Record {
     let model = embedder.map(|e| e.model);
     let precomputed = [&cx.options.image_embeddings, &cx.options.text_embeddings];
-    let mut dataset: Vec<String> = cx.data.iter().map(|p| p.display().to_string()).collect();
-    dataset.extend(
-        precomputed
-            .into_iter()
-            .flatten()
-            .map(|p| p.display().to_string()),
-    );
+    let paths = cx.data.iter().chain(precomputed.into_iter().flatten());
     let mut record = Record {
-        dataset,
+        dataset: paths.map(|p| p.display().to_string()).collect(),
         benchmark: cx.dataset.map(str::to_owned).or(outcome.dataset),
         model: model.map_or_else(|| "embeddings".into(), |m| m.card.method.clone()),
         architecture: model.map(|m| architecture(&m.card.config)),
         pretrained: model.map_or_else(String::new, |m| m.file.display().to_string()),
         sha256: model.map_or_else(String::new, |m| m.sha256.clone()),
-        task: task.name().into(),
+        task: task.name.into(),
         language: "en".into(),
         prompts: outcome.prompts,
         backend: args.common.backend.resolve().name().into(),
@@ -126,29 +119,23 @@ pub(super) fn report(args: &EvalArgs, results: &[Evaluated]) -> anyhow::Result<(
 }
 
 fn write_page(path: &Path, results: &[Evaluated]) -> anyhow::Result<()> {
-    let thumbnails = |result: &'_ Evaluated| {
-        let keys: BTreeSet<String> = result
-            .confusions
-            .iter()
-            .flat_map(|c| c.examples.iter().cloned())
-            .collect();
-        let dataset = result.record.benchmark.as_deref();
-        match open::benchmark(&result.data, dataset, &result.split) {
-            Ok(found) if !keys.is_empty() => images::thumbnails(found.data.as_ref(), &keys),
-            _ => BTreeMap::new(),
-        }
-    };
-    let thumbnails: Vec<BTreeMap<String, String>> = results.iter().map(thumbnails).collect();
-    let sections: Vec<Section<'_>> = results
-        .iter()
-        .zip(thumbnails)
-        .map(|(result, images)| Section {
-            record: &result.record,
-            confusions: &result.confusions,
-            images,
-        })
-        .collect();
-    write_atomic(path, page(&sections).as_bytes())
+    let sections = results.iter().map(|result| Section {
+        record: &result.record,
+        confusions: &result.confusions,
+        images: thumbnails(result),
+    });
+    write_atomic(path, page(&sections.collect::<Vec<_>>()).as_bytes())
+}
+
+/// Returns the images of wrong answers by key.
+fn thumbnails(result: &Evaluated) -> BTreeMap<String, String> {
+    let examples = result.confusions.iter().flat_map(|c| &c.examples);
+    let keys: BTreeSet<String> = examples.cloned().collect();
+    let dataset = result.record.benchmark.as_deref();
+    match open::benchmark(&result.data, dataset, &result.split) {
+        Ok(found) if !keys.is_empty() => images::thumbnails(found.data.as_ref(), &keys),
+        _ => BTreeMap::new(),
+    }
 }
 
 #[cfg(test)]

@@ -45,7 +45,7 @@ pub(super) fn run_suite(
     }
     let mut results = Results::default();
     for planned in &available {
-        let name = format!("{} on {}", planned.task.name(), planned.benchmark.dataset);
+        let name = format!("{} on {}", planned.task.name, planned.benchmark.dataset);
         results.add(&name, run_planned(args, embedder, planned))?;
     }
     Ok(results)
@@ -58,19 +58,12 @@ fn run_planned(
 ) -> anyhow::Result<Evaluated> {
     let mut options = args.options.clone();
     let path = &planned.path;
-    options.class_names = options
-        .class_names
-        .or_else(|| companion_file(path, &["classnames.tsv"]));
+    let found = |names: &[&str]| companion_file(path, names);
+    options.class_names = options.class_names.or_else(|| found(&["classnames.tsv"]));
     options.taxonomy = options
         .taxonomy
-        .or_else(|| companion_file(path, &["taxonomy.tsv", "imagenet_isa.txt"]));
+        .or_else(|| found(&["taxonomy.tsv", "imagenet_isa.txt"]));
     let data = std::slice::from_ref(path);
-    run_task(
-        args,
-        embedder,
-        planned.task,
-        &options,
-        data,
-        Some(planned.benchmark.dataset),
-    )
+    let dataset = Some(planned.benchmark.dataset);
+    run_task(args, embedder, planned.task, &options, data, dataset)
 }

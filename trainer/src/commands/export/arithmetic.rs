@@ -5,7 +5,6 @@ use std::sync::Arc;
 use burn::tensor::Device;
 use espalier_checkpoints::device::engine;
 use espalier_checkpoints::model_file;
-use espalier_core::caption::Captioner;
 use espalier_core::model::Arithmetic;
 use espalier_core::taxonomy::Taxonomy;
 use espalier_data::Dataset;
@@ -23,9 +22,6 @@ const SAME_STOP_INT8: &str = "same_stop_int8";
 
 /// Lets a bundle multiply integers on a CPU if the answers on the probe, which is embedded with
 /// floats, stay the same.
-///
-/// # Errors
-/// Bad data or a failing device.
 pub(super) fn choose(
     args: &ExportArgs,
     floats: &EmbeddedProbe<'_>,
@@ -39,25 +35,18 @@ pub(super) fn choose(
     }
     let mut rounded = bundle.manifest.clone();
     rounded.model.vision.arithmetic = Arithmetic::Int8;
-    let files = bundle.checked()?;
-    let rounded = model_file::from_bundle(rounded, &files, device)?;
-    let integers = embed_probe(
-        &rounded,
-        Arc::clone(data),
-        taxonomy,
-        args.probe_size,
-        device,
-    )?;
+    let rounded = model_file::from_bundle(rounded, &bundle.checked()?, device)?;
+    let integers = embed_probe(&rounded, data, taxonomy, args.probe_size, device)?;
     // Another device, or no layer for which integers are faster.
     if floats.images.points == integers.images.points {
         return Ok(());
     }
-    let captioner = Captioner::open(&bundle.manifest_bytes()?, &files, &engine(device))?;
+    let captioner = bundle.captioner(&engine(device))?;
     let same = (&captioner, &captioner);
     let drop = Gate::compare(floats, &integers, same, taxonomy, device)?.drop;
     let comparison = Comparison::new(&captioner, &floats.images, &integers.images, drop);
     bundle.manifest.model.vision.arithmetic = Arithmetic::Int8;
-    let rounded = Captioner::open(&bundle.manifest_bytes()?, &files, &engine(device))?;
+    let rounded = bundle.captioner(&engine(device))?;
     let cosine = pollster::block_on(rounded.self_test())?;
     // The page refuses an engine that fails the self-test.
     if comparison.passes(args.max_drop) && cosine >= rounded.least_cosine() {
@@ -76,9 +65,6 @@ pub(super) fn choose(
 
 /// Changes the arithmetic of a bundle that was written before; only `float32` needs no images to compare the
 /// answers on.
-///
-/// # Errors
-/// Bad usage without images, bad data or a failing device.
 pub(super) fn choose_again(
     args: &ExportArgs,
     data: Option<&Arc<dyn Dataset>>,
@@ -92,11 +78,10 @@ pub(super) fn choose_again(
     let data = data.ok_or_else(|| {
         usage("--arithmetic auto: expected --probe with labelled images, found none")
     })?;
-    let files = bundle.checked()?;
-    let captioner = Captioner::open(&bundle.manifest_bytes()?, &files, &engine(device))?;
+    let captioner = bundle.captioner(&engine(device))?;
     let taxonomy = captioner.untaught().taxonomy();
-    let model = model_file::from_bundle(bundle.manifest.clone(), &files, device)?;
-    let floats = embed_probe(&model, Arc::clone(data), taxonomy, args.probe_size, device)?;
+    let model = bundle.model(device)?;
+    let floats = embed_probe(&model, data, taxonomy, args.probe_size, device)?;
     choose(args, &floats, (data, taxonomy), bundle, device)
 }
 

@@ -27,15 +27,7 @@ use crate::fit::{Source, source};
 ///
 /// # Errors
 /// Bad usage if the file cannot be read, or a taxonomy error naming the line.
-pub fn taxonomy(flag: Option<&PathBuf>, model: &Model) -> anyhow::Result<Taxonomy> {
-    taxonomy_of_card(flag, &model.card)
-}
-
-/// As [`taxonomy`], for a model of which only the card was read.
-pub(super) fn taxonomy_of_card(
-    flag: Option<&PathBuf>,
-    card: &ModelCard,
-) -> anyhow::Result<Taxonomy> {
+pub fn taxonomy(flag: Option<&PathBuf>, card: &ModelCard) -> anyhow::Result<Taxonomy> {
     match (flag, run_config(card)) {
         (None, Some(config)) => source::taxonomy(&config),
         (flag, _) => open::taxonomy(flag.map(PathBuf::as_path), &[]),
@@ -43,10 +35,12 @@ pub(super) fn taxonomy_of_card(
 }
 
 /// Labelled images on which a bundle is measured.
-struct Probe {
-    data: Arc<dyn Dataset>,
-    name: String,
-    is_training: bool,
+pub(super) struct Probe {
+    pub(super) data: Arc<dyn Dataset>,
+    /// Description of the images.
+    pub(super) name: String,
+    /// Whether they are the data that the model was trained on.
+    pub(super) is_training: bool,
 }
 
 /// Returns the names of files without their folders, which mean nothing to readers of a manifest. A condition on the rows
@@ -141,18 +135,11 @@ pub(super) struct Inputs {
     /// Nouns that name no node.
     nouns: Lexicon,
     /// Labelled images on which the bundle is measured.
-    pub(super) probe: Arc<dyn Dataset>,
-    /// Description of the probe.
-    pub(super) probe_name: String,
-    /// Whether the probe is the data that the model was trained on.
-    pub(super) probe_is_training: bool,
+    pub(super) probe: Probe,
 }
 
 impl Inputs {
     /// Reads the checkpoint and the data that the flags name.
-    ///
-    /// # Errors
-    /// Bad usage or data.
     pub(super) fn read(args: &ExportArgs, device: &Device) -> anyhow::Result<Self> {
         let model = match args.average {
             Some(count) => model_file::build(averaged::read(&args.checkpoint, count)?, device)?,
@@ -164,7 +151,7 @@ impl Inputs {
                  this model as model.text_teacher, and export that",
             ));
         }
-        let taxonomy = taxonomy(args.taxonomy.as_ref(), &model)?;
+        let taxonomy = taxonomy(args.taxonomy.as_ref(), &model.card)?;
         let captions = match &args.captions {
             Some(path) => captions::from_file(path, &taxonomy)?,
             None => captions::of_taxonomy(&taxonomy, !args.no_places),
@@ -173,16 +160,13 @@ impl Inputs {
             Some(path) => nouns::of_taxonomy(&taxonomy, &Nouns::open(path)?),
             None => Lexicon::default(),
         };
-        let probe = probe(args, &model)?;
         Ok(Self {
+            probe: probe(args, &model)?,
             directions: directions(&args.checkpoint, &model, device)?,
             model,
             taxonomy,
             captions,
             nouns,
-            probe: probe.data,
-            probe_name: probe.name,
-            probe_is_training: probe.is_training,
         })
     }
 

@@ -26,29 +26,28 @@ pub(super) fn read_limits(size: usize) -> ReadLimits {
 }
 
 /// Embeds the images of the probe and their classes.
-///
-/// # Errors
-/// Bad usage for a probe without labels; a failing photo or device.
 pub(super) fn embed_probe<'a>(
     model: &'a Model,
-    probe: Arc<dyn Dataset>,
+    probe: &Arc<dyn Dataset>,
     taxonomy: &Taxonomy,
     size: usize,
     device: &Device,
 ) -> anyhow::Result<EmbeddedProbe<'a>> {
-    let images = embed::labelled(model, probe, taxonomy, read_limits(size), device)?;
+    let images = embed::labelled(
+        model,
+        Arc::clone(probe),
+        taxonomy,
+        read_limits(size),
+        device,
+    )?;
     if images.labels.is_empty() {
         return Err(usage(
             "--probe: expected images with labels of the taxonomy, found none",
         ));
     }
     let nodes = zero_shot::classes_of(&images);
-    let of_texts = embed::classes(
-        &TextFeatures::new(model, device)?,
-        taxonomy,
-        &nodes,
-        PROMPTS,
-    )?;
+    let encoder = TextFeatures::new(model, device)?;
+    let of_texts = embed::classes(&encoder, taxonomy, &nodes, PROMPTS)?;
     let stored = |ix: &NodeIx| model.label_points.get(&taxonomy.node(*ix).id).cloned();
     let classes = nodes.iter().zip(of_texts);
     let classes = classes

@@ -1,10 +1,10 @@
 //! What the ranks of a run agree on before the first step.
 
 use anyhow::Context;
+use espalier_core::bundle::sha256_hex;
 use espalier_io::disk::read;
 use espalier_io::exit::usage;
 use espalier_io::ranks::{Collective, Fact, compare};
-use sha2::{Digest, Sha256};
 
 use super::resume::values;
 use crate::commands::together::agree;
@@ -24,9 +24,6 @@ const MAY_DIFFER: [&str; 7] = [
 ];
 
 /// Returns what must be the same on all ranks.
-///
-/// # Errors
-/// If the program cannot be read.
 pub(super) fn facts(
     config: &TrainConfig,
     backend: &str,
@@ -34,11 +31,7 @@ pub(super) fn facts(
 ) -> anyhow::Result<Vec<Fact>> {
     let program = std::env::current_exe().context("the path of this program")?;
     let program = read::bytes(&program).map_err(|e| usage(e.to_string()))?;
-    let hash: String = Sha256::digest(&program)
-        .iter()
-        .take(8)
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+    let hash = &sha256_hex(&program)[..16];
     let mut facts = vec![
         Fact::new(
             "program",
@@ -93,14 +86,12 @@ mod tests {
 
     #[test]
     fn every_key_that_may_differ_exists() {
-        let pairs = [
+        let config = TrainConfig::of_pairs(&[
             "dataset.data=[\"a\"]",
             "dataset.data_cache=\"c\"",
             "train.feature_cache=\"b\"",
-        ];
-        let pairs = pairs.map(str::to_owned);
-        let config = TrainConfig::resolve(None, toml::Table::new(), &pairs).unwrap();
-        let known = values(&config).unwrap();
+        ]);
+        let known = values(&config.unwrap()).unwrap();
         for key in MAY_DIFFER {
             assert!(known.iter().any(|(name, _)| name == key), "{key}");
         }

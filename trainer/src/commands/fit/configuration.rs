@@ -106,11 +106,9 @@ pub(super) fn separate_pairs(args: &FitArgs) -> FitArgs {
         let (misplaced, rest): (Vec<PathBuf>, Vec<PathBuf>) =
             std::mem::take(paths).into_iter().partition(is_pair);
         *paths = rest;
-        pairs.extend(
-            misplaced
-                .iter()
-                .map(|path| path.to_string_lossy().into_owned()),
-        );
+        for path in misplaced {
+            pairs.push(path.to_string_lossy().into_owned());
+        }
     }
     args.pairs.splice(0..0, pairs);
     args

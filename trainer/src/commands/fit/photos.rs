@@ -11,6 +11,7 @@ use espalier_io::output::note;
 
 use super::resume::CONFIG;
 use crate::cli::FitArgs;
+use crate::fit::run::free_name;
 use crate::photos::classes;
 use crate::photos::plan::{PHOTOS, PhotoPlan, TAXONOMY, run_name};
 
@@ -57,14 +58,6 @@ pub fn start_model(init: Option<&PathBuf>) -> anyhow::Result<PathBuf> {
              --init, or a --method to train without one",
         )
     })
-}
-
-/// Returns an unused name of a run for a folder of photos: `photos-NAME-1`, `-2`, …
-fn free_name(logs: &Path, folder: &Path) -> anyhow::Result<String> {
-    let stem = run_name("photos", folder)?;
-    let free = (1..).map(|n| format!("{stem}-{n}"));
-    let mut free = free.filter(|name| !logs.join(name).exists());
-    Ok(free.next().unwrap_or(stem))
 }
 
 impl PhotoRun {
@@ -117,7 +110,7 @@ impl PhotoRun {
         ));
         let name = match &args.name {
             Some(name) => name.clone(),
-            None => free_name(&args.logs, folder)?,
+            None => free_name(&args.logs, run_name("photos", folder)?),
         };
         let temporary = args.dry_run.then(tempfile::tempdir).transpose()?;
         let run = match &temporary {

@@ -1,6 +1,5 @@
 //! How a new page answers for the photos that were set aside.
 
-use std::fmt::Write as _;
 use std::path::Path;
 
 use espalier_core::caption::Request;
@@ -52,7 +51,7 @@ impl Row {
             n => format!("{part} ({:.0} %)", 100.0 * part as f64 / n as f64),
         };
         format!(
-            "| {} | {} | {} | {} | {} |",
+            "| {} | {} | {} | {} | {} |\n",
             self.class,
             self.photos,
             share(self.right),
@@ -103,17 +102,13 @@ impl Judgement {
              maybe less specific |\n|---|--:|--:|--:|--:|\n",
         );
         for row in std::iter::once(&self.all).chain(&self.classes) {
-            // Writing to a String cannot fail.
-            let _ = writeln!(out, "{}", row.line());
+            out.push_str(&row.line());
         }
         out
     }
 }
 
 /// Reads the photos that a run set aside with a bundle, as the page would.
-///
-/// # Errors
-/// Bad usage for a bundle or a list of photos that cannot be read.
 pub(super) fn judge(bundle: &Path, run: &Path, common: &Common) -> anyhow::Result<Judgement> {
     let device = common.backend.device()?;
     let captioner = caption::captioner(bundle, None, None, &device)?;

@@ -87,12 +87,12 @@ pub(super) fn taxonomy(
     data: Option<DatasetKind>,
     subject: &Subject,
 ) -> anyhow::Result<Taxonomy> {
-    match (flag, data, &subject.taxonomy) {
+    match (flag, data, &subject.model.taxonomy) {
         (None, Some(DatasetKind::Synthetic), _) => {
             Ok(Taxonomy::from_tsv(&synthetic::taxonomy_tsv())?)
         }
         (None, _, Some(bundled)) => Ok(bundled.clone()),
-        _ => super::super::export::taxonomy(flag, &subject.model),
+        _ => super::super::export::taxonomy(flag, &subject.model.card),
     }
 }
 

@@ -1,8 +1,8 @@
 //! Logistic regressions of many targets on the same inputs, each on those rows of which its target is known.
 
 use burn::tensor::activation::sigmoid;
-use burn::tensor::{Device, Tensor, TensorData};
-use espalier_eval::tensors;
+use burn::tensor::{Device, Tensor};
+use espalier_eval::tensors::{self, matrix};
 
 /// Strength of the ridge, relative to the mean loss of a row. Chosen on photos of another kind than those of the
 /// fit: with a tenth of it, detectors learn the photos of the captions instead of what they show.
@@ -57,29 +57,21 @@ fn shares(rows: &Rows, targets: usize) -> (Vec<f32>, Vec<f32>) {
 }
 
 /// Fits all targets at once. The inputs should have a mean of 0 and a standard deviation of 1.
-///
-/// # Errors
-/// When the device fails.
 pub(super) fn fit(rows: &Rows, targets: usize, device: &Device) -> anyhow::Result<Fitted> {
     let count = rows.rows;
     let inputs = rows.inputs.len() / count.max(1);
-    let matrix = |data: Vec<f32>, shape: [usize; 2]| {
-        Tensor::<2>::from_data(TensorData::new(data, shape), device)
-    };
     let (shares, log_odds) = shares(rows, targets);
     // The last input is 1, and its weight, the bias, has no ridge.
     let ones = Tensor::<2>::ones([count, 1], device);
-    let x = Tensor::cat(vec![matrix(rows.inputs.clone(), [count, inputs]), ones], 1);
+    let x = Tensor::cat(vec![matrix(rows.inputs.clone(), inputs, device), ones], 1);
     let across = x.clone().transpose();
-    let shares = matrix(shares, [count, targets]);
-    let truth = matrix(rows.truth.clone(), [count, targets]);
-    let ridge = Tensor::cat(
-        vec![
-            Tensor::<2>::full([inputs, 1], RIDGE, device),
-            Tensor::<2>::zeros([1, 1], device),
-        ],
-        0,
+    let shares = matrix(shares, targets, device);
+    let truth = matrix(rows.truth.clone(), targets, device);
+    let (ridge, none) = (
+        Tensor::<2>::full([inputs, 1], RIDGE, device),
+        Tensor::<2>::zeros([1, 1], device),
     );
+    let ridge = Tensor::cat(vec![ridge, none], 0);
 
     // A logistic loss bends at most a quarter as much as the squared error of the same rows.
     let mut direction = Tensor::<2>::ones([inputs + 1, targets], device);
@@ -98,13 +90,8 @@ pub(super) fn fit(rows: &Rows, targets: usize, device: &Device) -> anyhow::Resul
     }
     let rate = (length * (0.25 * 1.1) + RIDGE).recip();
 
-    let start = Tensor::cat(
-        vec![
-            Tensor::<2>::zeros([inputs, targets], device),
-            matrix(log_odds, [1, targets]),
-        ],
-        0,
-    );
+    let weights = Tensor::<2>::zeros([inputs, targets], device);
+    let start = Tensor::cat(vec![weights, matrix(log_odds, targets, device)], 0);
     let (mut fitted, mut ahead, mut t) = (start.clone(), start, 1.0_f32);
     for _ in 0..STEPS {
         let wrong = (sigmoid(x.clone().matmul(ahead.clone())) - truth.clone()) * shares.clone();
@@ -126,7 +113,6 @@ pub(super) fn fit(rows: &Rows, targets: usize, device: &Device) -> anyhow::Resul
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

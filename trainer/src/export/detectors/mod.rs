@@ -226,7 +226,6 @@ fn of_photos(seen: &[(Seen, f32)], parts: usize, device: &Device) -> anyhow::Res
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use espalier_core::caption::Detectors;
     use espalier_core::caption::detectors::POINTS;

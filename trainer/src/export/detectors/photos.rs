@@ -13,6 +13,7 @@ use espalier_data::sampling::outliers;
 use espalier_io::disk::read;
 use espalier_io::exit::usage;
 use espalier_io::output::note;
+use image::RgbImage;
 use rayon::prelude::*;
 use serde::Deserialize;
 
@@ -172,37 +173,33 @@ fn present(file: PathBuf) -> PathBuf {
     }
 }
 
+/// Embeds a photo.
+fn seen(captioner: &Captioner, photo: RgbImage, known: Known) -> espalier_core::Result<Seen> {
+    let mut points = pollster::block_on(captioner.embed(&[photo]))?;
+    let point = points.swap_remove(0);
+    Ok(Seen { point, known })
+}
+
 /// Embeds the photos of records; those that cannot be read, or of which nothing is known, are left out.
-///
-/// # Errors
-/// When the device fails.
 pub(super) fn embed(
     captioner: &Captioner,
     records: &[Record],
     known: impl Fn(&Record) -> Option<Known> + Sync,
 ) -> anyhow::Result<Vec<Seen>> {
     let done = AtomicUsize::new(0);
-    let seen = records.par_iter().filter_map(|record| {
+    let all = records.par_iter().filter_map(|record| {
         let count = done.fetch_add(1, Ordering::Relaxed) + 1;
         if count.is_multiple_of(LOG_EVERY) {
             note(format_args!("{count} of {} images", records.len()));
         }
         let photo = record.image.decode().ok()?;
         let known = known(record)?;
-        Some(
-            pollster::block_on(captioner.embed(&[photo])).map(|mut points| Seen {
-                point: points.swap_remove(0),
-                known,
-            }),
-        )
+        Some(seen(captioner, photo, known))
     });
-    Ok(seen.collect::<espalier_core::Result<_>>()?)
+    Ok(all.collect::<espalier_core::Result<_>>()?)
 }
 
 /// Embeds generated images, which show none of `parts` parts.
-///
-/// # Errors
-/// When the device fails.
 pub(super) fn embed_outliers(
     captioner: &Captioner,
     count: u64,
@@ -210,39 +207,28 @@ pub(super) fn embed_outliers(
 ) -> anyhow::Result<Vec<Seen>> {
     // Larger than the input, so that some have cells as fine as the noise of a camera.
     let side = 4 * captioner.preprocessing().size;
-    let seen = (0..count).into_par_iter().map(|index| {
+    let all = (0..count).into_par_iter().map(|index| {
         let image = outliers::pool_image(side, index);
-        pollster::block_on(captioner.embed(&[image])).map(|mut points| Seen {
-            point: points.swap_remove(0),
-            known: vec![Some(false); parts],
-        })
+        seen(captioner, image, vec![Some(false); parts])
     });
-    Ok(seen.collect::<espalier_core::Result<_>>()?)
+    Ok(all.collect::<espalier_core::Result<_>>()?)
 }
 
 /// Embeds the photos in files.
-///
-/// # Errors
-/// Bad usage for a file that cannot be read.
 pub(super) fn embed_files(
     captioner: &Captioner,
     files: Vec<(PathBuf, Known)>,
 ) -> anyhow::Result<Vec<Seen>> {
-    let seen = files.into_par_iter().map(|(file, known)| {
+    let all = files.into_par_iter().map(|(file, known)| {
         let fault = |error: String| usage(format!("--shows: {}: {error}", file.display()));
         let bytes = read::bytes(&file).map_err(|e| fault(e.to_string()))?;
         let photo = espalier_core::input::decode(&bytes).map_err(|e| fault(e.to_string()))?;
-        let mut points = pollster::block_on(captioner.embed(&[photo]))?;
-        Ok(Seen {
-            point: points.swap_remove(0),
-            known,
-        })
+        Ok(seen(captioner, photo, known)?)
     });
-    seen.collect()
+    all.collect()
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

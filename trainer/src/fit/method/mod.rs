@@ -19,7 +19,6 @@ use crate::config::{LossConfig, MethodName};
 
 impl MethodName {
     /// Creates the method of this name with its options.
-    #[must_use]
     pub fn build(self, loss: &LossConfig) -> Box<dyn Method> {
         match self {
             Self::Clip => Box::new(clip::Clip(loss.clip.clone())),

@@ -25,7 +25,6 @@ pub struct HypernymReplacer {
 
 impl HypernymReplacer {
     /// Creates it with the probability `dataset.hypernym_prob` of a configuration.
-    #[must_use]
     pub fn new(taxonomy: Taxonomy, tokenizer: &Arc<Tokenizer>, config: &TrainConfig) -> Self {
         Self {
             taxonomy,
@@ -76,12 +75,6 @@ impl HypernymReplacer {
             };
             *row = self.tokenizer.encode(&text, self.context);
         }
-        let len = rows.iter().map(Vec::len).max().unwrap_or(0);
-        rows.iter_mut().for_each(|row| row.resize(len, 0));
-        *phrases = TokenBatch {
-            rows: rows.len(),
-            len,
-            ids: rows.concat(),
-        };
+        *phrases = TokenBatch::padded(rows.iter().map(Vec::as_slice));
     }
 }

@@ -249,8 +249,7 @@ mod tests {
     }
 
     fn applied(count: usize, step: u64, synsets: [Option<&str>; 4]) -> LabelBatch {
-        let pairs = ["loss.labels=1".to_owned(), "loss.outliers=1".to_owned()];
-        let config = TrainConfig::resolve(None, toml::Table::new(), &pairs).unwrap();
+        let config = TrainConfig::of_pairs(&["loss.labels=1", "loss.outliers=1"]).unwrap();
         let tokenizer = Arc::new(Tokenizer::from_merges(MERGES, 8192).unwrap());
         let texts = LabelTexts::new(taxonomy(count), &tokenizer, &config, None, None);
         let data = Arc::new(Synthetic::new(8, 16, 0));

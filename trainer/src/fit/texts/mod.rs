@@ -63,9 +63,6 @@ impl StepTexts {
     }
 
     /// Changes a batch; the changes depend only on the seed and the step.
-    ///
-    /// # Errors
-    /// When the device fails.
     pub(super) fn apply(&self, batch: &mut Batch, step: u64) -> anyhow::Result<()> {
         self.hypernyms.apply(batch, step);
         if let Some(labels) = &self.labels {

@@ -384,15 +384,10 @@ mod tests {
         std::fs::write(file.path(), NOUNS).unwrap();
         let nouns = Nouns::open(file.path()).unwrap();
         let tokenizer = Arc::new(Tokenizer::from_merges(MERGES, 8192).unwrap());
-        let pairs = ["dataset.nouns_per_step=32", "dataset.general_nouns=2"].map(str::to_owned);
-        let config = TrainConfig::resolve(None, toml::Table::new(), &pairs).unwrap();
-        NounTexts::of(
-            &Taxonomy::from_tsv(TREE).unwrap(),
-            &nouns,
-            &tokenizer,
-            &config,
-        )
-        .unwrap()
+        let pairs = ["dataset.nouns_per_step=32", "dataset.general_nouns=2"];
+        let config = TrainConfig::of_pairs(&pairs).unwrap();
+        let tree = Taxonomy::from_tsv(TREE).unwrap();
+        NounTexts::of(&tree, &nouns, &tokenizer, &config).unwrap()
     }
 
     #[test]

@@ -125,7 +125,6 @@ impl OrderTexts {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use espalier_checkpoints::model_file::MERGES;
 
@@ -134,16 +133,15 @@ mod tests {
     const TREE: &str = "synset\tnames\thypernyms\tlabelled\n\
         r\tthing\t\t0\na\tanimal\tr\t0\nb\tbird\ta\t0\np\tpenguin\tb\t1\nc\tcup\tr\t1\n";
 
-    fn texts(tree: &str, order: &str) -> Option<OrderTexts> {
-        let pairs = [format!("loss.order={order}")];
-        let config = TrainConfig::resolve(None, toml::Table::new(), &pairs).unwrap();
+    fn texts(tree: &str, pairs: &[&str]) -> Option<OrderTexts> {
+        let config = TrainConfig::of_pairs(pairs).unwrap();
         let tokenizer = Arc::new(Tokenizer::from_merges(MERGES, 8192).unwrap());
         OrderTexts::new(Taxonomy::from_tsv(tree).unwrap(), &tokenizer, &config).unwrap()
     }
 
     #[test]
     fn the_second_text_of_a_pair_is_more_specific() {
-        let texts = texts(TREE, "1").unwrap();
+        let texts = texts(TREE, &["loss.order=1"]).unwrap();
         let random = &mut Random::new(0, Purpose::Order, 0, 0);
         let depth = |text: &str| {
             let names = ["animal", "bird", "penguin"];
@@ -166,11 +164,7 @@ mod tests {
         let rows = "positive,negative\none => two => three => four,a => b => c => d\n";
         std::fs::write(&file, rows).unwrap();
         let chains = format!("dataset.chains=[\"{}\"]", file.display());
-        let config = |pairs: &[String]| TrainConfig::resolve(None, toml::Table::new(), pairs);
-        let config = config(&["loss.order=1".to_owned(), chains]).unwrap();
-        let tokenizer = Arc::new(Tokenizer::from_merges(MERGES, 8192).unwrap());
-        let tree = Taxonomy::from_tsv(TREE).unwrap();
-        let texts = OrderTexts::new(tree, &tokenizer, &config).unwrap().unwrap();
+        let texts = texts(TREE, &["loss.order=1", &chains]).unwrap();
         let random = &mut Random::new(0, Purpose::Order, 0, 0);
         let tiers = ["one", "two", "three", "four"];
         let tier = |text: &str| tiers.iter().position(|tier| *tier == text);
@@ -187,8 +181,8 @@ mod tests {
 
     #[test]
     fn without_weight_or_without_paths_there_are_no_pairs() {
-        assert!(texts(TREE, "0").is_none());
+        assert!(texts(TREE, &["loss.order=0"]).is_none());
         let flat = "synset\tnames\thypernyms\tlabelled\nr\tthing\t\t0\nc\tcup\tr\t1\n";
-        assert!(texts(flat, "1").is_none());
+        assert!(texts(flat, &["loss.order=1"]).is_none());
     }
 }

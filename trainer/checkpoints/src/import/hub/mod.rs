@@ -118,13 +118,11 @@ impl Hub {
     }
 
     /// Returns the repository and its commit, for messages.
-    #[must_use]
     pub fn label(&self) -> String {
         format!("hf-hub:{}@{}", self.id.name, self.commit)
     }
 
     /// Returns the names of the files of the repository; offline, of the cached ones.
-    #[must_use]
     pub fn names(&self) -> Vec<String> {
         self.files.iter().map(|f| f.name.clone()).collect()
     }

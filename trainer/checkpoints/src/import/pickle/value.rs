@@ -65,7 +65,6 @@ impl Arena {
     }
 
     /// Returns a value; every [`Ref`] that an arena returned is valid in it.
-    #[must_use]
     pub fn get(&self, at: Ref) -> &Node {
         &self.nodes[at]
     }
@@ -84,7 +83,6 @@ impl Arena {
     }
 
     /// Returns the text of a string; `None` for other values.
-    #[must_use]
     pub fn text(&self, at: Ref) -> Option<&str> {
         match self.get(at) {
             Node::Text(text) => Some(text),
@@ -93,7 +91,6 @@ impl Arena {
     }
 
     /// Returns a non-negative integer; `None` for other values.
-    #[must_use]
     pub fn size(&self, at: Ref) -> Option<usize> {
         match self.get(at) {
             Node::Int(n) => usize::try_from(*n).ok(),
@@ -102,7 +99,6 @@ impl Arena {
     }
 
     /// Returns the elements of a tuple or list; `None` for other values.
-    #[must_use]
     pub fn parts(&self, at: Ref) -> Option<&[Ref]> {
         match self.get(at) {
             Node::Tuple(parts) | Node::List(parts) => Some(parts),
@@ -111,7 +107,6 @@ impl Arena {
     }
 
     /// Returns the entries of a dictionary; `None` for other values.
-    #[must_use]
     pub fn entries(&self, at: Ref) -> Option<&[(Ref, Ref)]> {
         match self.get(at) {
             Node::Dict(entries) => Some(entries),
@@ -120,7 +115,6 @@ impl Arena {
     }
 
     /// Returns the value of a key in a dictionary; the last one if the key occurs twice.
-    #[must_use]
     pub fn lookup(&self, dict: Ref, key: &str) -> Option<Ref> {
         let entries = self.entries(dict)?;
         let found = entries

@@ -2,9 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::formats::open_images::files;
 use crate::records::error::{DataError, Result};
-use crate::records::paths::folder_of;
+use crate::records::walk;
 
 use super::images::Splits;
 use super::{beside, table};
@@ -38,7 +37,7 @@ impl CaptionFile {
         if !path.is_dir() {
             return Ok(None);
         }
-        let all = files(path)?;
+        let all = walk::files_below(path)?.files;
         if let Some(file) = json_file(path, &all, splits)? {
             return Ok(Some(Self::Json(file)));
         }
@@ -111,21 +110,4 @@ pub(super) fn dataset_name(file: &Path) -> Option<&'static str> {
         .iter()
         .find(|(part, _)| name.contains(part))
         .map(|(_, dataset)| *dataset)
-}
-
-/// Returns the folders to search for images: the folder given by the user, or else the folder of
-/// the JSON. For COCO's `annotations` folder, the images are in its parent folder.
-pub(super) fn image_folders(path: &Path, file: &Path, images: Option<&Path>) -> Vec<PathBuf> {
-    if let Some(images) = images {
-        return vec![images.to_owned()];
-    }
-    if path.is_dir() {
-        return vec![path.to_owned()];
-    }
-    let parent = folder_of(file);
-    let annotations_parent = parent
-        .ends_with("annotations")
-        .then(|| parent.parent())
-        .flatten();
-    vec![annotations_parent.map_or(parent.clone(), Path::to_path_buf)]
 }

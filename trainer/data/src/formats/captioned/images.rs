@@ -38,17 +38,16 @@ impl fmt::Display for Splits<'_> {
     }
 }
 
-/// The folders in which the images of an index are searched.
+/// Where the images of an index are searched.
 pub(super) struct ImageFolders {
     /// Folder of the index.
     pub(super) base: PathBuf,
-    /// Images below the folders that are searched.
+    /// Images below the folder that is searched.
     pub(super) images: ImageIndex,
 }
 
 impl ImageFolders {
-    /// Returns the file of an image: at its path from the index, else anywhere below the folders that are
-    /// searched.
+    /// Returns the file of an image: at its path from the index, else anywhere below the folder that is searched.
     fn find(&self, name: &str) -> Option<PathBuf> {
         let path = self.base.join(name);
         if path.is_file() {
@@ -104,7 +103,7 @@ impl Captioned {
         self.names.len() as u32 - 1
     }
 
-    /// Counts the files below the folders that were searched and are neither these images nor the index.
+    /// Counts the files below the folder that was searched and are neither these images nor the index.
     pub(super) fn leave_out_unused(&mut self, folders: &ImageFolders, index: &Path) -> Result<()> {
         let files = self.files.iter().flatten().map(PathBuf::as_path);
         self.left_out = folders.images.unused(files.chain([index]))?;

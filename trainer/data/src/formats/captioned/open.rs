@@ -2,16 +2,15 @@
 
 use std::path::Path;
 
-use super::files::{CaptionFile, dataset_name, image_folders};
+use super::files::{CaptionFile, dataset_name};
 use super::images::{Captioned, EXPECTED, ImageFolders, Splits};
 use super::{beside, json, table};
-use crate::formats::image_index::ImageIndex;
+use crate::formats::image_index::{ImageIndex, folder_of_images};
 use crate::records::error::{DataError, Result};
 use crate::records::paths::folder_of;
 
 impl Captioned {
     /// Returns whether a path is such a file, or a folder with one.
-    #[must_use]
     pub fn matches(path: &Path) -> bool {
         matches!(CaptionFile::find(path, Splits::VALIDATION), Ok(Some(_)))
     }
@@ -46,30 +45,20 @@ impl Captioned {
             dataset: dataset_name(captions.path()),
             ..Self::default()
         };
-        let folders = || {
-            let paths = image_folders(path, captions.path(), images);
-            match paths.iter().find(|folder| !folder.is_dir()) {
-                Some(folder) => Err(DataError::NoSuchPath {
-                    path: folder.clone(),
-                }),
-                None => Ok(ImageFolders {
-                    base: images.map_or_else(|| folder_of(captions.path()), Path::to_path_buf),
-                    images: ImageIndex::of(&paths)?,
-                }),
+        if let CaptionFile::Beside(folder) = &captions {
+            beside::read(folder, &mut data)?;
+        } else {
+            let file = captions.path();
+            let searched = images.map_or_else(|| folder_of_images(path, file), Path::to_path_buf);
+            let folders = ImageFolders {
+                base: images.map_or_else(|| folder_of(file), Path::to_path_buf),
+                images: ImageIndex::of(&searched)?,
+            };
+            match &captions {
+                CaptionFile::Json(_) => json::read(file, splits, &folders, &mut data)?,
+                _ => table::read(file, &folders, &mut data)?,
             }
-        };
-        match &captions {
-            CaptionFile::Json(file) => {
-                let folders = folders()?;
-                json::read(file, splits, &folders, &mut data)?;
-                data.leave_out_unused(&folders, file)?;
-            }
-            CaptionFile::Table(file) => {
-                let folders = folders()?;
-                table::read(file, &folders, &mut data)?;
-                data.leave_out_unused(&folders, file)?;
-            }
-            CaptionFile::Beside(folder) => beside::read(folder, &mut data)?,
+            data.leave_out_unused(&folders, file)?;
         }
         if data.captions.is_empty() {
             let found = format!("{} images and no caption", data.names.len());
@@ -80,21 +69,9 @@ impl Captioned {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
-    use std::fs;
-
     use super::*;
-
-    fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
-        let dir = tempfile::tempdir().unwrap();
-        for (name, content) in files {
-            let path = dir.path().join(name);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, content).unwrap();
-        }
-        dir
-    }
+    use crate::test_files::folder;
 
     #[test]
     fn coco_is_read_and_irregular_items_are_counted() {

@@ -25,14 +25,7 @@ impl Flawed {
 
 /// Returns unit and row of the records of the first epoch, in order.
 fn reading_order(data: &dyn Dataset, spec: &BatchSpec) -> Vec<(u32, u32)> {
-    let order = EpochOrder::new(data, spec.seed, 0, spec.shuffle_of_lane());
-    let mut places = Vec::new();
-    while let Some(number) = order.group_of(places.len() as u64) {
-        let units = &order.group(number).units;
-        let slots = order.slots(number, data);
-        places.extend(slots.iter().map(|s| (units[s.member as usize], s.row)));
-    }
-    places
+    EpochOrder::new(data, spec.seed, 0, spec.shuffle_of_lane()).places(data)
 }
 
 fn keys_in_order(data: &dyn Dataset, spec: &BatchSpec) -> Vec<String> {

@@ -57,7 +57,6 @@ fn size(dot: &Dot) -> f64 {
 }
 
 /// Draws the disk.
-#[must_use]
 pub fn disk(data: &Disk, theme: Theme) -> Canvas {
     let entries: Vec<(&str, Colour)> = data
         .branches
@@ -78,11 +77,8 @@ pub fn disk(data: &Disk, theme: Theme) -> Canvas {
     distances(&mut canvas, &rings);
     names(&mut canvas, data, &view, &rings);
     key::row(&mut canvas, [8.0, top], &entries, COLUMN - 8.0);
-    canvas.text(
-        &Text::new([8.0, top + foot + 2.0], note(data))
-            .size(SMALL)
-            .colour(theme.muted()),
-    );
+    let at = [8.0, top + foot + 2.0];
+    canvas.text(&Text::secondary(at, note(data), theme));
     canvas
 }
 
@@ -190,11 +186,8 @@ fn dots(canvas: &mut Canvas, data: &Disk, view: &View) {
     let Some(root) = data.root.map(|p| view.at(p)) else {
         return;
     };
-    canvas.circle(
-        root,
-        3.4,
-        Paint::fill(theme.paper()).outlined(theme.ink(), 1.2),
-    );
+    let paint = Paint::fill(theme.paper()).outlined(theme.ink(), 1.2);
+    canvas.circle(root, 3.4, paint);
 }
 
 /// Returns the broadest nodes, broadest first. Of nodes with the same labels below them, only the
@@ -262,14 +255,11 @@ fn names(canvas: &mut Canvas, data: &Disk, view: &View, rings: &[(f64, String)])
         if let Some(end) = placed.leader {
             canvas.line(label.at, end, Paint::stroke(ink, 0.5));
         }
-        let text = Text::new(placed.at, label.text.as_str())
-            .size(label.size)
-            .halo();
-        let text = text.colour(ink);
-        canvas.text(&if placed.label < roots {
-            text.bold()
-        } else {
-            text
+        let text = Text::new(placed.at, label.text.as_str()).size(label.size);
+        let text = text.colour(ink).halo();
+        canvas.text(&match label.weight {
+            Weight::Bold => text.bold(),
+            Weight::Regular => text,
         });
     }
 }

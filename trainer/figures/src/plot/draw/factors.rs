@@ -31,7 +31,6 @@ impl Strongest {
 }
 
 /// Draws the factors of two concepts and of their composition.
-#[must_use]
 pub fn factors(data: &Factors, theme: Theme) -> Canvas {
     let height = 3.0 * (HEAD + ROW) + 2.0 * GAP + FOOT;
     let title = format!("Factors of {} in {}", data.texts[2].text, data.model);
@@ -66,7 +65,7 @@ pub fn factors(data: &Factors, theme: Theme) -> Canvas {
 }
 
 fn heading(canvas: &mut Canvas, data: &Factors, at: usize, y: f64, colour: Colour) {
-    let muted = canvas.theme().muted();
+    let theme = canvas.theme();
     let note = match (at, data.correlation) {
         (2, Some(r)) => format!("— larger of both, r = {r:.2}").replace('-', "\u{2212}"),
         (2, None) => "— larger of both".to_owned(),
@@ -81,12 +80,7 @@ fn heading(canvas: &mut Canvas, data: &Factors, at: usize, y: f64, colour: Colou
     );
     canvas.text(&Text::new([LEFT, y], title).bold().colour(colour));
     if !note.is_empty() {
-        canvas.text(
-            &Text::new([RIGHT, y], note)
-                .size(SMALL)
-                .colour(muted)
-                .anchor(Anchor::End),
-        );
+        canvas.text(&Text::secondary([RIGHT, y], note, theme).anchor(Anchor::End));
     }
 }
 
@@ -122,12 +116,8 @@ fn mark(canvas: &mut Canvas, text: &Activation, (x, y): (&Scale, &Scale), colour
     let label = format!("factor {}", text.strongest + 1);
     let half = crate::figure::font::width(&label, SMALL, Weight::Regular) / 2.0;
     let place = [at.clamp(LEFT + half + 2.0, RIGHT - half), y.at(*norm) - 6.0];
-    canvas.text(
-        &Text::new(place, label)
-            .size(SMALL)
-            .colour(colour)
-            .anchor(Anchor::Middle),
-    );
+    let text = Text::new(place, label).size(SMALL).colour(colour);
+    canvas.text(&text.anchor(Anchor::Middle));
 }
 
 fn maxima(canvas: &mut Canvas, data: &Factors, (x, y): (&Scale, &Scale), width: f64) {
@@ -135,10 +125,7 @@ fn maxima(canvas: &mut Canvas, data: &Factors, (x, y): (&Scale, &Scale), width: 
     for (factor, norm) in data.largest.iter().enumerate() {
         let (middle, height) = (x.at((factor + 1) as f64), y.at(*norm));
         let half = 0.75 * width;
-        canvas.line(
-            [middle - half, height],
-            [middle + half, height],
-            Paint::stroke(ink, 1.0),
-        );
+        let (from, to) = ([middle - half, height], [middle + half, height]);
+        canvas.line(from, to, Paint::stroke(ink, 1.0));
     }
 }

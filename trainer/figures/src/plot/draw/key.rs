@@ -108,12 +108,8 @@ fn corner(canvas: &mut Canvas, named: &[&Named], frame: [f64; 4], points: &[([f6
     };
     for (i, n) in named.iter().enumerate() {
         let at = [best[0], best[1] + LINE * (i as f64 + 0.5)];
-        canvas.text(
-            &Text::new(at, n.name.as_str())
-                .bold()
-                .colour(n.colour)
-                .halo(),
-        );
+        let text = Text::new(at, n.name.as_str()).bold().colour(n.colour);
+        canvas.text(&text.halo());
     }
 }
 

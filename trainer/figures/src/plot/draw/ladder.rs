@@ -20,7 +20,6 @@ const FOOT: f64 = 42.0;
 const LINE: f64 = 14.0;
 
 /// Draws a ladder.
-#[must_use]
 pub fn ladder(data: &Ladder, photo: &Thumbnail, theme: Theme) -> Canvas {
     let [width, height] = photo.within(PHOTO, PHOTO);
     let rungs = (data.rungs.len().max(1) as f64) * RUNG;
@@ -138,8 +137,8 @@ fn draw_path(canvas: &mut Canvas, words: &[Word<'_>], top: f64) {
             Weight::Bold => name.bold(),
             Weight::Regular => name.colour(theme.muted()),
         });
-        let probability = Text::new([x + percent, y], word.percent()).size(SMALL);
-        canvas.text(&probability.colour(theme.muted()));
+        let at = [x + percent, y];
+        canvas.text(&Text::secondary(at, word.percent(), theme));
         if !word.last {
             canvas.text(&Text::new([x + mark, y], "›").colour(theme.muted()));
         }

@@ -3,7 +3,7 @@
 use crate::figure::font::Weight;
 use crate::figure::labels::{self, Crowded, Label, PlacedLabel};
 use crate::figure::scale::bounds;
-use crate::figure::size::{BODY, COLUMN, SMALL};
+use crate::figure::size::{BODY, COLUMN};
 use crate::figure::theme::Colour;
 use crate::figure::{Anchor, Canvas, Paint, Text, Theme};
 use crate::plot::lineage::{Item, Umap};
@@ -33,7 +33,6 @@ fn colour(theme: Theme, rank: usize, last: usize) -> Colour {
 }
 
 /// Draws a lineage.
-#[must_use]
 pub fn lineage(data: &Umap, theme: Theme) -> Canvas {
     let title = format!("{} and its siblings in {}", data.label, data.model);
     let mut canvas = Canvas::new(COLUMN, HEIGHT + FOOT, theme, &title);
@@ -45,11 +44,8 @@ pub fn lineage(data: &Umap, theme: Theme) -> Canvas {
     canvas.polyline(&path, Paint::stroke(theme.series(1), 1.0).opacity(0.6));
     for i in all.iter().filter(|i| !data.items[**i].on_lineage) {
         let ink = colour(theme, data.items[*i].rank, last);
-        canvas.circle(
-            places[*i],
-            2.4,
-            Paint::fill(ink).outlined(theme.paper(), 0.5),
-        );
+        let paint = Paint::fill(ink).outlined(theme.paper(), 0.5);
+        canvas.circle(places[*i], 2.4, paint);
     }
     for i in all.iter().filter(on) {
         let ink = colour(theme, data.items[*i].rank, last);
@@ -81,16 +77,16 @@ fn places(data: &Umap) -> Vec<[f64; 2]> {
 }
 
 fn label(item: &Item, at: [f64; 2]) -> Label {
+    let (size, weight, gap) = match item.on_lineage {
+        true => (BODY, Weight::Bold, 6.0),
+        false => (7.5, Weight::Regular, 4.0),
+    };
     Label {
         at,
         text: item.name.clone(),
-        size: if item.on_lineage { BODY } else { 7.5 },
-        weight: if item.on_lineage {
-            Weight::Bold
-        } else {
-            Weight::Regular
-        },
-        gap: if item.on_lineage { 6.0 } else { 4.0 },
+        size,
+        weight,
+        gap,
     }
 }
 
@@ -122,12 +118,8 @@ fn names(canvas: &mut Canvas, data: &Umap, places: &[[f64; 2]]) {
     for p in &placed {
         let label = &first[p.label];
         lead(canvas, p, label, theme.muted());
-        canvas.text(
-            &Text::new(p.at, label.text.as_str())
-                .size(label.size)
-                .bold()
-                .halo(),
-        );
+        let text = Text::new(p.at, label.text.as_str()).size(label.size);
+        canvas.text(&text.bold().halo());
     }
     for p in labels::place(rest, frame, &taken, Crowded::LeftOut(0)) {
         let label = &rest[p.label];
@@ -163,12 +155,7 @@ fn key(canvas: &mut Canvas, last: usize) {
         let at = [left + 10.0 * i as f64, y];
         canvas.circle(at, 3.2, Paint::fill(colour(theme, i, steps - 1)));
     }
-    let word = |at: [f64; 2], text: &str, anchor| {
-        Text::new(at, text)
-            .size(SMALL)
-            .colour(theme.muted())
-            .anchor(anchor)
-    };
+    let word = |at, text: &str, anchor| Text::secondary(at, text, theme).anchor(anchor);
     canvas.text(&word([left - 9.0, y], "general", Anchor::End));
     let right = left + 10.0 * (steps as f64 - 1.0) + 9.0;
     canvas.text(&word([right, y], "specific", Anchor::Start));

@@ -16,7 +16,6 @@ const HEIGHT: f64 = 172.0;
 const FOOT: f64 = 42.0;
 
 /// Draws the distributions.
-#[must_use]
 pub fn norms(data: &Norms, theme: Theme) -> Canvas {
     let panels = if data.factors.is_empty() { 1.0 } else { 2.0 };
     let height = TOP / 2.0 + panels * (TOP / 2.0 + HEIGHT + FOOT);

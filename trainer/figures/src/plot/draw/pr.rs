@@ -5,7 +5,7 @@ use espalier_eval::metrics::curve::Point;
 use super::key::{self, Curve, Named};
 use crate::figure::axes;
 use crate::figure::scale::bounds;
-use crate::figure::size::{COLUMN, SMALL};
+use crate::figure::size::COLUMN;
 use crate::figure::{Canvas, Paint, Scale, Text, Theme};
 use crate::plot::pr::Pr;
 
@@ -17,7 +17,6 @@ const HEIGHT: f64 = 200.0;
 const FOOT: f64 = 42.0;
 
 /// Draws the curves.
-#[must_use]
 pub fn pr(data: &Pr, theme: Theme) -> Canvas {
     let title = "Precision and recall of finding parts by their whole";
     let bottom = TOP + HEIGHT;
@@ -33,8 +32,8 @@ pub fn pr(data: &Pr, theme: Theme) -> Canvas {
         ("chance".to_owned(), -5.0),
         (format!("{:.3}", data.chance), 5.0),
     ] {
-        let text = Text::new([RIGHT + 5.0, height + up], text).size(SMALL);
-        canvas.text(&text.colour(theme.muted()));
+        let at = [RIGHT + 5.0, height + up];
+        canvas.text(&Text::secondary(at, text, theme));
     }
     let mut curves = vec![Curve {
         named: Named::unnamed(),

@@ -22,7 +22,6 @@ const LINE: f64 = 14.0;
 const FOOT: f64 = 10.0;
 
 /// Draws the panels.
-#[must_use]
 pub fn run(runs: &[RunMetrics], theme: Theme) -> Canvas {
     let names = names(runs);
     let legend = legend(runs);

@@ -4,7 +4,7 @@ use crate::figure::axes::THIN;
 use crate::figure::font::{Weight, wrap};
 use crate::figure::labels::spread;
 use crate::figure::scale::bounds;
-use crate::figure::size::{BODY, COLUMN, SMALL};
+use crate::figure::size::{BODY, COLUMN};
 use crate::figure::{Anchor, Canvas, Paint, Text, Theme, Thumbnail};
 use crate::plot::traversal::{Candidate, Stop, Traversal};
 
@@ -48,7 +48,6 @@ impl Entry<'_> {
 }
 
 /// Draws a walk.
-#[must_use]
 pub fn traversal(data: &Traversal, shown: &Shown<'_>, theme: Theme) -> Canvas {
     let entries: Vec<Entry<'_>> = data
         .stops
@@ -86,18 +85,9 @@ pub fn traversal(data: &Traversal, shown: &Shown<'_>, theme: Theme) -> Canvas {
         leader(&mut canvas, *preferred, y);
         passed(&mut canvas, entry, y, digits);
     }
-    let head = |at: [f64; 2], text: &str, anchor| {
-        Text::new(at, text)
-            .size(SMALL)
-            .colour(theme.muted())
-            .anchor(anchor)
-    };
-    canvas.text(&head(
-        [LABELS[0], 10.0],
-        "nearest on the path",
-        Anchor::Start,
-    ));
-    canvas.text(&head([COLUMN - 8.0, 10.0], "radius", Anchor::End));
+    let head = |x: f64, text: &str| Text::secondary([x, 10.0], text, theme);
+    canvas.text(&head(LABELS[0], "nearest on the path"));
+    canvas.text(&head(COLUMN - 8.0, "radius").anchor(Anchor::End));
     canvas
 }
 
@@ -117,19 +107,13 @@ fn track(canvas: &mut Canvas, shown: &Shown<'_>, length: f64) {
             canvas.photo([8.0, bottom + 4.0 - height, width, height], photo);
         }
         None => {
-            canvas.text(
-                &Text::new([TRACK - 10.0, bottom], "root")
-                    .anchor(Anchor::End)
-                    .bold(),
-            );
+            let text = Text::new([TRACK - 10.0, bottom], "root").bold();
+            canvas.text(&text.anchor(Anchor::End));
         }
     }
     canvas.circle([TRACK, TOP], 3.0, Paint::fill(theme.ink()));
-    canvas.circle(
-        [TRACK, bottom],
-        3.0,
-        Paint::fill(theme.paper()).outlined(theme.ink(), 1.2),
-    );
+    let paint = Paint::fill(theme.paper()).outlined(theme.ink(), 1.2);
+    canvas.circle([TRACK, bottom], 3.0, paint);
 }
 
 fn leader(canvas: &mut Canvas, from: f64, to: f64) {
@@ -169,10 +153,6 @@ fn passed(canvas: &mut Canvas, entry: &Entry<'_>, y: f64, digits: usize) {
         canvas.text(&Text::new(at, line.as_str()).colour(colour));
     }
     let radius = format!("{:.digits$}", entry.stop.radius);
-    canvas.text(
-        &Text::new([COLUMN - 8.0, y], radius)
-            .size(SMALL)
-            .colour(theme.muted())
-            .anchor(Anchor::End),
-    );
+    let text = Text::secondary([COLUMN - 8.0, y], radius, theme);
+    canvas.text(&text.anchor(Anchor::End));
 }

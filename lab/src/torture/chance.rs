@@ -1,10 +1,10 @@
 //! Reproducible random numbers.
 
 /// SplitMix64 (Steele et al. 2014): enough for choosing moments and lengths.
-pub(crate) struct Chance(u64);
+pub(super) struct Chance(u64);
 
 impl Chance {
-    pub(crate) fn new(seed: u64) -> Self {
+    pub(super) fn new(seed: u64) -> Self {
         Self(seed)
     }
 
@@ -17,17 +17,17 @@ impl Chance {
     }
 
     /// Returns a number in `[0, 1)`.
-    pub(crate) fn fraction(&mut self) -> f64 {
+    pub(super) fn fraction(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
     /// Returns a whole number below `end`; 0 if `end` is 0.
-    pub(crate) fn below(&mut self, end: u64) -> u64 {
+    pub(super) fn below(&mut self, end: u64) -> u64 {
         ((self.fraction() * end as f64) as u64).min(end.saturating_sub(1))
     }
 
     /// Returns one of several values, of which there is at least one.
-    pub(crate) fn one_of<T: Clone>(&mut self, values: &[T]) -> T {
+    pub(super) fn one_of<T: Clone>(&mut self, values: &[T]) -> T {
         values[self.below(values.len() as u64) as usize].clone()
     }
 }
