@@ -11,6 +11,7 @@ pub(crate) trait Work {
 
 /// Defines products whose inputs and weights stay bytes in memory; `same` returns the same four inputs for
 /// every column.
+#[cfg(any(test, not(target_feature = "simd128")))]
 macro_rules! bytes_in_memory {
     () => {
         type Quad = [u8; QUAD];
@@ -53,6 +54,7 @@ macro_rules! bytes_in_memory {
     };
 }
 
+#[cfg(any(test, not(target_feature = "simd128")))]
 pub(super) use bytes_in_memory;
 
 /// Products of four inputs and four weights, added to 32-bit sums of several columns.

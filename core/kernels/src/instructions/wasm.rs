@@ -40,8 +40,8 @@ impl Pairs for Simd128 {
     type Row = Row;
     type Columns = [i32; 8];
     const COLUMNS: usize = 8;
-    /// Engines spill the registers of more rows.
-    const ROWS: usize = 4;
+    /// Tiles of few rows keep the code small.
+    const ROWS: usize = 2;
     const PIXELS: usize = 2;
 
     #[inline(always)]

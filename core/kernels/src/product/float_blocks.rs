@@ -270,7 +270,13 @@ impl<T: Target<Value = f32>> Blocks<'_, T> {
             let from = (first + row) * inputs + strip.depth.start;
             &self.product.input[from..from + panel.len()]
         });
-        let mut next = strip.next.iter();
+        // No code for what would do nothing.
+        let next = if cfg!(target_arch = "x86_64") {
+            strip.next
+        } else {
+            &[]
+        };
+        let mut next = next.iter();
         let (between, each) = match next.len() {
             0 => (DEPTH, 0),
             count => (BETWEEN, count.div_ceil(panel.len().div_ceil(BETWEEN))),

@@ -269,13 +269,6 @@ fn no_request_carries_the_photo() {
     visit.open("?backend=cpu");
     let answer = browser.give(&photo).answer();
     assert_eq!(answer.result.image.width, 400);
-    let counted = || {
-        let bytes = "return Number(document.querySelector('[data-testid=wire]').dataset.bytes)";
-        browser.evaluate(bytes).as_u64().unwrap()
-    };
-    assert_eq!(counted(), 0);
-    let said = browser.text("wire");
-    assert!(said.starts_with("0 bytes of the photo were sent"), "{said}");
     // The page could not send it even if it tried: its content security policy forbids it.
     let tried = browser.evaluate(
         "return fetch('http://127.0.0.2:9/', { method: 'POST', body: 'x' })\
@@ -311,14 +304,4 @@ fn no_request_carries_the_photo() {
         sent < size / 4,
         "expected less than {size} / 4 bytes sent in all, found {sent}: {ours:?}, {others:?}"
     );
-    // The page counts what is sent.
-    let before = counted();
-    let _ = browser.evaluate(
-        "return fetch('./', { method: 'POST', body: 'x'.repeat(77) }).then(() => 1, () => 0)",
-    );
-    let more = format!(
-        "return document.querySelector('[data-testid=wire]').dataset.bytes === '{}'",
-        before + 77
-    );
-    browser.wait_for("the counter to count", &more);
 }

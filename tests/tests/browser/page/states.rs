@@ -90,6 +90,28 @@ fn a_link_carries_node_and_dial_and_never_the_photo() {
 
 #[test]
 #[ignore = "needs Chromium: cargo xtask test"]
+fn nothing_is_sent_and_the_counter_that_says_so_counts() {
+    let (browser, _site, _) = started("?model=tiny&backend=cpu&sample=cat");
+    let bytes = |browser: &Browser| {
+        browser.evaluate("return document.querySelector('[data-testid=wire]').dataset.bytes")
+    };
+    assert_eq!(bytes(&browser), "0");
+    assert!(
+        browser
+            .text("wire")
+            .starts_with("0 bytes of the photo were sent")
+    );
+    let _ = browser.evaluate(
+        "return fetch('./', { method: 'POST', body: 'x'.repeat(77) }).then(() => 1, () => 0)",
+    );
+    browser.wait_for(
+        "the counter to count",
+        "return document.querySelector('[data-testid=wire]').dataset.bytes === '77'",
+    );
+}
+
+#[test]
+#[ignore = "needs Chromium: cargo xtask test"]
 fn the_main_thread_is_never_held_for_long_while_a_photo_is_read() {
     let (browser, _site, _) = started("?backend=cpu&sample=cat");
     browser.watch_turns();
