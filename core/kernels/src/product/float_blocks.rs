@@ -7,7 +7,7 @@ use pulp::{Arch, Simd, WithSimd};
 use super::float_weights::{DEPTH, FloatWeights};
 use super::target::{Product, ROW_BLOCK, Target};
 use crate::panel::{PANEL, PanelRow};
-use crate::prefetch::{prefetch, prefetch_soon};
+use crate::prefetch::prefetch;
 use crate::scratch::Scratch;
 use crate::vectors;
 
@@ -223,8 +223,6 @@ impl<T: Target<Value = f32>> Blocks<'_, T> {
         let mut next = strip.next;
         let each = next.len().div_ceil(strip.rows.len().div_ceil(ROWS));
         let is_tall = N == 1 && S::F32_LANES >= 8;
-        // The outputs of the next tile have left the caches, or were never there.
-        let is_large = self.product.weights.are_large();
         let mut row = strip.rows.start;
         while row < strip.rows.end {
             let left = strip.rows.end - row;
@@ -234,11 +232,6 @@ impl<T: Target<Value = f32>> Blocks<'_, T> {
                 _ => left.div_ceil(left.div_ceil(ROWS)),
             };
             (strip.next, next) = next.split_at(each.min(next.len()));
-            if cfg!(target_arch = "x86_64") && is_large {
-                for row in row + count..strip.rows.end.min(row + 2 * count) {
-                    prefetch_soon(&self.target.row(row)[strip.from]);
-                }
-            }
             match count {
                 1 => self.tile::<S, 1, N>(simd, row, &strip, bias),
                 2 => self.tile::<S, 2, N>(simd, row, &strip, bias),

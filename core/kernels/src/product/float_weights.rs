@@ -89,17 +89,12 @@ impl FloatWeights {
         buffer
     }
 
-    /// Returns whether the weights do not fit into the caches of a core.
-    pub(super) fn are_large(&self) -> bool {
-        self.inputs * self.outputs >= LARGE
-    }
-
     /// Returns the rows after a part of a panel, as many as it has, if they come from the memory.
     pub(super) fn after(&self, panel: usize, inputs: Range<usize>) -> &[PanelRow] {
         let Panels::Floats(panels) = &self.panels else {
             return &[];
         };
-        if !self.are_large() {
+        if self.inputs * self.outputs < LARGE {
             return &[];
         }
         let from = inputs.start * self.bias.len() + (panel + 1) * inputs.len();
