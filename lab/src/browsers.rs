@@ -12,7 +12,7 @@ use xtask::{paths, setup, web_build};
 /// Emulator that can hide a processor's newer instructions; Debian's package `qemu-user`.
 const QEMU: &str = "qemu-x86_64";
 
-/// What the page is given under load.
+/// Options of the tests of the page under load.
 #[derive(Args, Clone, Debug)]
 pub struct SiegeOptions {
     /// Number of photos that a session reads; about as many more are given and cancelled

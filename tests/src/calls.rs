@@ -10,7 +10,7 @@ use crate::trainer_command;
 /// A call of the trainer that has not begun.
 pub struct Call(Command);
 
-/// What a call left.
+/// The exit code and the output of a call.
 #[derive(Debug)]
 pub struct Ended {
     /// Exit code; `None` where a signal ended it.

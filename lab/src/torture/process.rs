@@ -25,7 +25,7 @@ pub(super) struct Conditions<'a> {
     pub(super) memory: Option<u64>,
     /// Size of a file in units of 512 bytes. Writing beyond it is an error, not a signal.
     pub(super) file: Option<u64>,
-    /// What happens to it, and after what time.
+    /// The intervention, and the time until it.
     pub(super) intervention: Option<(Duration, Intervention<'a>)>,
     /// Whether it runs as a user without rights.
     pub(super) as_nobody: bool,

@@ -120,7 +120,7 @@ fn a_run_killed_in_the_middle_continues_on_the_next_unseen_sample() {
     }
     child.kill().unwrap();
     child.wait().unwrap();
-    // What a kill during a write leaves behind must not matter, and is removed.
+    // A kill during a write leaves files, which do not matter and are removed.
     let checkpoints = logs.join("killed/checkpoints");
     for name in [".checkpoint_00000012.tmp", ".checkpoint_00000001.old.tmp"] {
         fs::create_dir_all(checkpoints.join(name)).unwrap();

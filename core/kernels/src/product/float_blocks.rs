@@ -263,7 +263,7 @@ impl<T: Target<Value = f32>> Blocks<'_, T> {
             let from = (first + row) * inputs + strip.depth.start;
             &self.product.input[from..from + panel.len()]
         });
-        // No code for what would do nothing.
+        // Elsewhere prefetching does nothing; without rows, the compiler leaves it out.
         let next = if cfg!(target_arch = "x86_64") {
             strip.next
         } else {

@@ -71,11 +71,11 @@ fn unreadable_images_are_counted_and_too_many_stop_the_run() {
         found["ledger"]["missing"]["image cannot be read"]["count"],
         1
     );
-    // What a former run kept is judged by the limit of this one.
+    // The limit of this run applies to files that a former one kept, too.
     let cached = |more: &str| bench.eval_with_cache("--task zero-shot", "d").with(more);
     cached("").done();
     refused(cached("--max-broken 0"), &["1 of 3 records are broken"]);
-    // What a task needs is said of its data and not of its options.
+    // The error about an option does not say which data the task needs.
     let said = refused(zero_shot("--batch-size 0"), &["at least 1"]);
     assert!(!said.contains("needs:"), "{said}");
     let nothing = bench.eval("--task zero-shot", "nothing");

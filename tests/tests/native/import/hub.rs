@@ -218,7 +218,7 @@ fn a_hub_that_is_not_there_is_named_with_what_to_do() {
         "found nothing of it there",
     ];
     import(NAME).with("--offline").refused(&told);
-    // What is in the cache is used offline, in the layout that all programs share.
+    // Offline, the command uses the cache, which has the layout that all programs share.
     let cache = home.path().join("hf/hub/models--org--name");
     let (refs, snapshot) = (cache.join("refs"), cache.join("snapshots/abc"));
     for folder in [&refs, &snapshot] {

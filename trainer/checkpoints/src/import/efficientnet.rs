@@ -51,7 +51,7 @@ pub struct Settings {
 /// Plan of an import, before its tensors are read.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// What the import of any family has.
+    /// The parts that every import has.
     pub common: pipeline::Plan,
     mappings: Vec<TensorMapping>,
     settings: Settings,

@@ -24,7 +24,7 @@ const HEAD_FACTOR: usize = 3;
 
 /// Plan of an import, before its tensors are read.
 pub struct Plan {
-    /// What the import of any family has.
+    /// The parts that every import has.
     pub common: pipeline::Plan,
     image: Tensors,
     seed: u64,
