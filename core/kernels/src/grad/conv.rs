@@ -2,11 +2,12 @@
 //!
 //! Every weight of the kernel links input positions to output positions, and multiplies the channels of the ones by
 //! a matrix to give those of the others. Both factors are read straight from rows of channels (`conv/by_rows.rs`); where
-//! a position reads few values, from columns of positions (`conv/by_columns.rs`).
+//! the input has few channels, from columns of positions (`conv/by_columns.rs`). A kernel of one position needs neither
+//! (`conv/pointwise.rs`).
 
 mod by_columns;
 mod by_rows;
-mod columns;
+mod pointwise;
 mod products;
 mod rows;
 mod sizes;
@@ -16,9 +17,6 @@ pub use sizes::{Conv, Grads};
 
 /// Input channels below which columns are faster than rows.
 const FEW: usize = 8;
-/// Products of a position for each of its channels, input and output, from which on gradients of rows are faster than
-/// those of columns.
-const MANY: usize = 128;
 
 impl Conv {
     /// Computes the convolution.
@@ -28,7 +26,9 @@ impl Conv {
     /// [outputs] -> [batch, outputs, output rows, output columns]`
     #[must_use]
     pub fn forward(self, x: &[f32], weight: &[f32], bias: Option<&[f32]>) -> Vec<f32> {
-        if self.has_columns() {
+        if self.is_pointwise() {
+            pointwise::forward(self, x, weight, bias)
+        } else if self.inputs < FEW {
             by_columns::forward(self, x, weight, bias)
         } else {
             by_rows::forward(self, x, weight, bias)
@@ -39,20 +39,13 @@ impl Conv {
     /// columns]`; the other shapes are those of [`forward`](Self::forward).
     #[must_use]
     pub fn backward(self, x: &[f32], weight: &[f32], grad: &[f32], wants_x: bool) -> Grads {
-        // Channels take longer to copy to rows than to columns, but the products of rows are faster. That pays where
-        // each channel takes part in many products.
-        let [inputs, outputs] = [self.inputs, self.outputs];
-        if self.has_columns() && (inputs < FEW || inputs * outputs < MANY * (inputs + outputs)) {
+        if self.is_pointwise() {
+            pointwise::backward(self, x, weight, grad, wants_x)
+        } else if self.inputs < FEW {
             by_columns::backward(self, x, weight, grad, wants_x)
         } else {
             by_rows::backward(self, x, weight, grad, wants_x)
         }
-    }
-
-    /// Returns whether the values that a position reads are worth copying to a column: few of them, or each for one
-    /// position only.
-    fn has_columns(self) -> bool {
-        self.inputs < FEW || self.window.taps() == 1
     }
 }
 

@@ -2,15 +2,20 @@
 //!
 //! A padded channel is split into one plane for each remainder of its rows and columns modulo the
 //! stride. In these planes each weight reads a shifted copy of the output's positions, so a plane is
-//! processed as one long row.
+//! processed as one long row, vector by vector. The sums of a vector stay in a register.
 
-use pulp::Arch;
+use pulp::{Arch, Simd, WithSimd};
 
 use super::pieces::{self, Start};
+use super::strided::{put_alternately, take_every};
 use super::window::Window;
 
-/// Number of values that are summed side by side in vector registers.
-const LANES: usize = 32;
+/// Most values of a vector. The rows end with so many zeros, so that all vectors are whole.
+const LANES: usize = 16;
+/// Vectors that are computed together.
+const VECTORS: usize = 4;
+/// Most weights whose gradients are computed together: those of a 3x3 kernel.
+const WEIGHTS: usize = 9;
 
 /// Sizes of a depthwise convolution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,18 +36,6 @@ pub struct Grads {
     pub bias: Vec<f32>,
 }
 
-/// The planes of a channel.
-struct Planes {
-    /// Columns of a plane.
-    width: usize,
-    /// Values of a plane.
-    size: usize,
-    /// First value, in the planes, that each weight reads.
-    offsets: Vec<usize>,
-    /// Positions of the output if its rows are as long as those of the planes.
-    length: usize,
-}
-
 impl Depthwise {
     /// Computes the convolution.
     ///
@@ -51,30 +44,22 @@ impl Depthwise {
     /// channels, output rows, output columns]`
     #[must_use]
     pub fn forward(self, x: &[f32], weight: &[f32], bias: Option<&[f32]>) -> Vec<f32> {
-        let (window, planes) = (self.window, self.planes());
-        let (pixels, places) = (window.pixels(), window.places());
+        let (pixels, places) = (self.window.pixels(), self.window.places());
         if pixels == 0 || places == 0 {
             return vec![0.0; x.len() / pixels.max(1) * places];
         }
+        let planes = Planes::new(self.window);
         let start = Start::Zeros(x.len() / pixels * places);
         let group = pieces::rows_of_a_piece(places);
         let (output, _) = pieces::compute(start, group * places, |index, output| {
-            let (mut source, mut target) = planes.buffers(window);
-            for (i, output) in output.chunks_exact_mut(places).enumerate() {
-                let at = index * group + i;
-                let channel = at % self.channels;
-                self.split(&x[at * pixels..][..pixels], &planes, &mut source);
-                let taps = &weight[channel * window.taps()..][..window.taps()];
-                let shift = bias.map_or(0.0, |bias| bias[channel]);
-                Arch::new().dispatch(
-                    #[inline(always)]
-                    || filter(&source, &planes.offsets, taps, shift, &mut target),
-                );
-                let rows = output.chunks_exact_mut(window.output[1]);
-                for (row, values) in rows.zip(target.chunks(planes.width)) {
-                    row.copy_from_slice(&values[..row.len()]);
-                }
-            }
+            Arch::new().dispatch(Forward {
+                planes: &planes,
+                weight,
+                bias,
+                x: &x[index * group * pixels..],
+                output,
+                first: index * group,
+            });
         });
         output
     }
@@ -83,34 +68,23 @@ impl Depthwise {
     /// columns]`; the other shapes are those of [`forward`](Self::forward).
     #[must_use]
     pub fn backward(self, x: &[f32], weight: &[f32], grad: &[f32]) -> Grads {
-        let (window, planes) = (self.window, self.planes());
+        let window = self.window;
         let (pixels, places, taps) = (window.pixels(), window.places(), window.taps());
         let mut sums = vec![0.0; self.channels * (taps + 1)];
         let mut of_x = vec![0.0; x.len() * usize::from(places == 0)];
         if pixels > 0 && places > 0 {
+            let planes = Planes::new(window);
             let group = pieces::rows_of_a_piece(pixels);
             let start = Start::Zeros(x.len());
             let (output, parts) = pieces::compute(start, group * pixels, |index, output| {
-                let (mut source, mut slopes) = planes.buffers(window);
-                let mut spread = vec![0.0; source.len()];
-                let mut found = Vec::with_capacity(group * (taps + 1));
-                for (i, output) in output.chunks_exact_mut(pixels).enumerate() {
-                    let at = index * group + i;
-                    self.split(&x[at * pixels..][..pixels], &planes, &mut source);
-                    let grad = grad[at * places..][..places].chunks_exact(window.output[1]);
-                    for (row, values) in slopes.chunks_mut(planes.width).zip(grad) {
-                        row[..values.len()].copy_from_slice(values);
-                    }
-                    let taps_of = &weight[at % self.channels * taps..][..taps];
-                    spread.fill(0.0);
-                    let channel = (&source[..], &slopes[..]);
-                    Arch::new().dispatch(
-                        #[inline(always)]
-                        || backward_channel(channel, &planes, taps_of, &mut spread, &mut found),
-                    );
-                    self.join(&spread, &planes, output);
-                }
-                found
+                Arch::new().dispatch(Backward {
+                    planes: &planes,
+                    weight,
+                    x: &x[index * group * pixels..],
+                    grad: &grad[index * group * places..],
+                    output,
+                    first: index * group,
+                })
             });
             of_x = output;
             // In the order of the images, whatever the number of threads.
@@ -132,14 +106,48 @@ impl Depthwise {
             bias: channels.map(|c| c[taps]).collect(),
         }
     }
+}
 
-    fn planes(self) -> Planes {
+/// The planes of a channel.
+struct Planes {
+    window: Window,
+    /// Columns of a plane.
+    width: usize,
+    /// Values of a plane.
+    size: usize,
+    /// First value, in the planes, that each weight reads.
+    offsets: Vec<usize>,
+    /// Positions of the output if its rows are as long as those of the planes, in whole vectors.
+    length: usize,
+    /// Zeros before the gradients of the output, so that the weights reach back to before the first one.
+    lead: usize,
+    parts: Vec<Part>,
+}
+
+/// The input positions of one plane.
+struct Part {
+    /// First input row and column.
+    input: [usize; 2],
+    /// First value, in the planes, of its row.
+    row: usize,
+    /// Its column in the plane.
+    column: usize,
+    /// Number of rows and columns.
+    size: [usize; 2],
+    /// The weights that read the plane. Each with the place, in the gradients of the output, of the one that it
+    /// multiplies for the first value of the row.
+    taps: Vec<(usize, usize)>,
+}
+
+impl Planes {
+    fn new(window: Window) -> Self {
         let Window {
+            input,
             kernel,
             stride,
+            before,
             output,
-            ..
-        } = self.window;
+        } = window;
         let reach = [0, 1].map(|axis| output[axis] + (kernel[axis] - 1) / stride);
         let (width, size) = (reach[1], reach[0] * reach[1]);
         let offset = |tap: usize| {
@@ -147,155 +155,265 @@ impl Depthwise {
             let plane = row % stride * stride + column % stride;
             plane * size + row / stride * width + column / stride
         };
-        Planes {
+        let offsets: Vec<usize> = (0..window.taps()).map(offset).collect();
+        let lead = (kernel[0] - 1) / stride * width + (kernel[1] - 1) / stride;
+        let part = |plane: usize| {
+            let phase = [plane / stride, plane % stride];
+            // The first row and column whose padded place has this remainder.
+            let first = [0, 1].map(|axis| (phase[axis] + stride - before[axis] % stride) % stride);
+            let place = [0, 1].map(|axis| (first[axis] + before[axis]) / stride);
+            let count = |axis: usize| {
+                let all = input[axis].saturating_sub(first[axis]).div_ceil(stride);
+                all.min(reach[axis].saturating_sub(place[axis]))
+            };
+            let of_plane = offsets.iter().enumerate();
+            let of_plane = of_plane.filter(|(_, offset)| **offset / size == plane);
+            Part {
+                input: first,
+                row: plane * size + place[0] * width,
+                column: place[1],
+                size: [count(0), count(1)],
+                taps: of_plane
+                    .map(|(tap, offset)| (tap, lead + place[0] * width - offset % size))
+                    .collect(),
+            }
+        };
+        Self {
+            window,
             width,
             size,
-            offsets: (0..kernel[0] * kernel[1]).map(offset).collect(),
-            length: (output[0].max(1) - 1) * width + output[1],
+            lead,
+            parts: (0..stride * stride).map(part).collect(),
+            offsets,
+            length: ((output[0] - 1) * width + output[1]).next_multiple_of(LANES),
         }
     }
 
-    /// Calls `work` with the place of each input row in the channel, the first of its columns that
-    /// lies in a plane, and the place of that column in the planes.
-    fn for_rows(self, planes: &Planes, mut work: impl FnMut(usize, usize, usize)) {
-        let Window {
-            input,
-            stride,
-            before,
-            ..
-        } = self.window;
-        for row in 0..input[0] {
-            let padded = row + before[0];
-            if (padded / stride + 1) * planes.width > planes.size {
-                break;
-            }
-            for phase in 0..stride {
-                // The first column whose padded place has this remainder.
-                let column = (phase + stride - before[1] % stride) % stride;
-                let plane = padded % stride * stride + phase;
-                let at = plane * planes.size + padded / stride * planes.width;
-                work(row * input[1], column, at + (column + before[1]) / stride);
+    /// Returns zeros for the planes of a channel.
+    fn source(&self) -> Vec<f32> {
+        vec![0.0; self.parts.len() * self.size + LANES]
+    }
+
+    /// Splits a channel into planes; the padding in `target` stays as it is.
+    #[inline(always)]
+    fn split(&self, channel: &[f32], target: &mut [f32]) {
+        let Window { input, stride, .. } = self.window;
+        for part in &self.parts {
+            let [rows, columns] = part.size;
+            for row in 0..rows {
+                let from = (part.input[0] + row * stride) * input[1] + part.input[1];
+                let to = part.row + row * self.width + part.column;
+                let target = &mut target[to..to + columns];
+                take_every(&channel[from..], stride, target);
             }
         }
     }
 
-    /// Returns the number of values of a row that lie in a plane, from a column on.
-    fn count(self, planes: &Planes, column: usize) -> usize {
-        let Window {
-            input,
-            stride,
-            before,
-            ..
-        } = self.window;
-        let all = input[1].saturating_sub(column).div_ceil(stride);
-        all.min(planes.width.saturating_sub((column + before[1]) / stride))
+    /// Puts the values of the planes of a remainder of the rows, `size` apart, to their places in a channel.
+    #[inline(always)]
+    fn join(&self, parts: &[Part], source: &[f32], size: usize, channel: &mut [f32]) {
+        let Window { input, stride, .. } = self.window;
+        // The plane of the first column.
+        let first = parts
+            .iter()
+            .position(|part| part.input[1] == 0)
+            .unwrap_or(0);
+        let planes = (0..stride).map(|i| (i + first) % stride);
+        for row in 0..parts[0].size[0] {
+            let values = &mut channel[(parts[0].input[0] + row * stride) * input[1]..][..input[1]];
+            let sources = planes.clone().map(|plane| {
+                let from = plane * size + row * self.width + parts[plane].column;
+                &source[from..from + parts[plane].size[1]]
+            });
+            put_alternately(values, sources);
+        }
     }
+}
 
-    /// Splits a channel into planes; the padding in `planes` stays as it is.
-    fn split(self, channel: &[f32], planes: &Planes, target: &mut [f32]) {
-        let stride = self.window.stride;
-        self.for_rows(planes, |row, column, at| {
-            let count = self.count(planes, column);
-            if count == 0 {
-                return;
+/// Computes the outputs of channels of images, from the one whose number, counted over all images, is `first`.
+struct Forward<'a> {
+    planes: &'a Planes,
+    weight: &'a [f32],
+    bias: Option<&'a [f32]>,
+    x: &'a [f32],
+    output: &'a mut [f32],
+    first: usize,
+}
+
+impl WithSimd for Forward<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let (planes, window) = (self.planes, self.planes.window);
+        let (mut source, mut target) = (planes.source(), vec![0.0; planes.length]);
+        let mut taps = Vec::with_capacity(window.taps());
+        let channels = self.weight.len() / window.taps();
+        let outputs = self.output.chunks_exact_mut(window.places());
+        for (i, (x, output)) in self
+            .x
+            .chunks_exact(window.pixels())
+            .zip(outputs)
+            .enumerate()
+        {
+            let channel = (self.first + i) % channels;
+            planes.split(x, &mut source);
+            let weights = &self.weight[channel * window.taps()..][..window.taps()];
+            taps.clear();
+            taps.extend(planes.offsets.iter().copied().zip(weights.iter().copied()));
+            let shift = self.bias.map_or(0.0, |bias| bias[channel]);
+            filter(simd, &source, &taps, shift, &mut target);
+            let rows = output.chunks_exact_mut(window.output[1]);
+            for (row, values) in rows.zip(target.chunks(planes.width)) {
+                row.copy_from_slice(&values[..row.len()]);
             }
-            let (values, target) = (&channel[row + column..], &mut target[at..at + count]);
-            if stride == 1 {
-                target.copy_from_slice(&values[..count]);
-            } else {
-                for (target, value) in target.iter_mut().zip(values.iter().step_by(stride)) {
-                    *target = *value;
+        }
+    }
+}
+
+/// Computes the gradients of channels of images. Returns those of the weights and of the bias of each.
+struct Backward<'a> {
+    planes: &'a Planes,
+    weight: &'a [f32],
+    x: &'a [f32],
+    grad: &'a [f32],
+    output: &'a mut [f32],
+    first: usize,
+}
+
+impl WithSimd for Backward<'_> {
+    type Output = Vec<f32>;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> Vec<f32> {
+        let (planes, window) = (self.planes, self.planes.window);
+        let lead = planes.lead;
+        let mut source = planes.source();
+        let mut slopes = vec![0.0; lead + planes.size + LANES];
+        let size = planes.size.next_multiple_of(LANES);
+        let mut spread = vec![0.0; window.stride * size];
+        let mut taps = Vec::with_capacity(window.taps());
+        let channels = self.weight.len() / window.taps();
+        let outputs = self.output.chunks_exact_mut(window.pixels());
+        let mut found = Vec::with_capacity(outputs.len() * (window.taps() + 1));
+        let images = self.x.chunks_exact(window.pixels());
+        let images = images.zip(self.grad.chunks_exact(window.places()));
+        for (i, ((x, grad), output)) in images.zip(outputs).enumerate() {
+            let channel = (self.first + i) % channels;
+            planes.split(x, &mut source);
+            let grad = grad.chunks_exact(window.output[1]);
+            for (row, values) in slopes[lead..].chunks_mut(planes.width).zip(grad) {
+                row[..values.len()].copy_from_slice(values);
+            }
+            let slopes_of = &slopes[lead..lead + planes.length];
+            for offsets in planes.offsets.chunks(WEIGHTS) {
+                weigh(simd, &source, offsets, slopes_of, &mut found);
+            }
+            found.push(sum(simd, slopes_of));
+            let weights = &self.weight[channel * window.taps()..][..window.taps()];
+            for parts in planes.parts.chunks(window.stride) {
+                for (part, spread) in parts.iter().zip(spread.chunks_mut(size)) {
+                    taps.clear();
+                    taps.extend(part.taps.iter().map(|(tap, from)| (*from, weights[*tap])));
+                    let length = (part.size[0] * planes.width).next_multiple_of(LANES);
+                    filter(simd, &slopes, &taps, 0.0, &mut spread[..length]);
                 }
-            }
-        });
-    }
-
-    /// Puts planes together to a channel; input that no output reads becomes 0.
-    fn join(self, source: &[f32], planes: &Planes, channel: &mut [f32]) {
-        let stride = self.window.stride;
-        self.for_rows(planes, |row, column, at| {
-            let count = self.count(planes, column);
-            if count == 0 {
-                return;
-            }
-            let (values, source) = (&mut channel[row + column..], &source[at..at + count]);
-            if stride == 1 {
-                values[..count].copy_from_slice(source);
-            } else {
-                for (value, source) in values.iter_mut().step_by(stride).zip(source) {
-                    *value = *source;
-                }
-            }
-        });
-    }
-}
-
-impl Planes {
-    /// Returns zeros for the planes of a channel and for the positions of the output.
-    fn buffers(&self, window: Window) -> (Vec<f32>, Vec<f32>) {
-        let planes = window.stride * window.stride;
-        (vec![0.0; planes * self.size], vec![0.0; self.length])
-    }
-}
-
-/// Computes `shift + sum of weight * source[offset..]` at all positions.
-#[inline(always)]
-fn filter(source: &[f32], offsets: &[usize], weights: &[f32], shift: f32, target: &mut [f32]) {
-    let length = target.len();
-    let mut from = 0;
-    while from + LANES <= length {
-        let mut sums = [shift; LANES];
-        for (offset, weight) in offsets.iter().zip(weights) {
-            let values = &source[offset + from..offset + from + LANES];
-            for (sum, value) in sums.iter_mut().zip(values) {
-                *sum += weight * value;
+                planes.join(parts, &spread, size, output);
             }
         }
-        target[from..from + LANES].copy_from_slice(&sums);
-        from += LANES;
-    }
-    for (i, target) in target.iter_mut().enumerate().skip(from) {
-        let terms = offsets.iter().zip(weights);
-        *target = shift
-            + terms
-                .map(|(offset, weight)| weight * source[offset + i])
-                .sum::<f32>();
+        found
     }
 }
 
-/// Adds the gradient of the planes of a channel to `spread`; appends those of its weights and of
-/// its bias to `found`.
+/// Computes `shift + sum of weight * source[offset..]` for whole vectors.
 #[inline(always)]
-fn backward_channel(
-    (source, slopes): (&[f32], &[f32]),
-    planes: &Planes,
-    weights: &[f32],
-    spread: &mut [f32],
+fn filter<S: Simd>(simd: S, source: &[f32], taps: &[(usize, f32)], shift: f32, target: &mut [f32]) {
+    let (targets, _) = S::as_mut_simd_f32s(target);
+    for (i, targets) in targets.chunks_mut(VECTORS).enumerate() {
+        let source = &source[i * VECTORS * S::F32_LANES..];
+        match targets.len() {
+            1 => filter_some::<S, 1>(simd, source, taps, shift, targets),
+            2 => filter_some::<S, 2>(simd, source, taps, shift, targets),
+            3 => filter_some::<S, 3>(simd, source, taps, shift, targets),
+            _ => filter_some::<S, VECTORS>(simd, source, taps, shift, targets),
+        }
+    }
+}
+
+/// Computes `N` vectors.
+#[inline(always)]
+fn filter_some<S: Simd, const N: usize>(
+    simd: S,
+    source: &[f32],
+    taps: &[(usize, f32)],
+    shift: f32,
+    targets: &mut [S::f32s],
+) {
+    let mut sums = [simd.splat_f32s(shift); N];
+    for (offset, weight) in taps {
+        let weight = simd.splat_f32s(*weight);
+        let (values, _) = S::as_simd_f32s(&source[*offset..*offset + N * S::F32_LANES]);
+        for (sum, value) in sums.iter_mut().zip(values) {
+            *sum = simd.mul_add_e_f32s(weight, *value, *sum);
+        }
+    }
+    targets.copy_from_slice(&sums);
+}
+
+/// Appends the gradients of some weights, the sums of `source[offset..] * slopes`.
+#[inline(always)]
+fn weigh<S: Simd>(
+    simd: S,
+    source: &[f32],
+    offsets: &[usize],
+    slopes: &[f32],
     found: &mut Vec<f32>,
 ) {
-    for (offset, weight) in planes.offsets.iter().zip(weights) {
-        let reach = *offset..offset + slopes.len();
-        for (target, slope) in spread[reach.clone()].iter_mut().zip(slopes) {
-            *target += weight * slope;
-        }
-        found.push(dot(&source[reach], slopes));
+    match offsets.len() {
+        1 => weigh_some::<S, 1>(simd, source, offsets, slopes, found),
+        2 => weigh_some::<S, 2>(simd, source, offsets, slopes, found),
+        3 => weigh_some::<S, 3>(simd, source, offsets, slopes, found),
+        4 => weigh_some::<S, 4>(simd, source, offsets, slopes, found),
+        5 => weigh_some::<S, 5>(simd, source, offsets, slopes, found),
+        6 => weigh_some::<S, 6>(simd, source, offsets, slopes, found),
+        7 => weigh_some::<S, 7>(simd, source, offsets, slopes, found),
+        8 => weigh_some::<S, 8>(simd, source, offsets, slopes, found),
+        _ => weigh_some::<S, WEIGHTS>(simd, source, offsets, slopes, found),
     }
-    found.push(slopes.iter().sum());
 }
 
-/// Computes a dot product.
+/// Appends the gradients of `N` weights.
 #[inline(always)]
-fn dot(a: &[f32], b: &[f32]) -> f32 {
-    let mut sums = [0.0; LANES];
-    let (a_chunks, b_chunks) = (a.chunks_exact(LANES), b.chunks_exact(LANES));
-    let rest = a_chunks.remainder().iter().zip(b_chunks.remainder());
-    let rest: f32 = rest.map(|(a, b)| a * b).sum();
-    for (a, b) in a_chunks.zip(b_chunks) {
-        for i in 0..LANES {
-            sums[i] += a[i] * b[i];
+fn weigh_some<S: Simd, const N: usize>(
+    simd: S,
+    source: &[f32],
+    offsets: &[usize],
+    slopes: &[f32],
+    found: &mut Vec<f32>,
+) {
+    let (slopes, _) = S::as_simd_f32s(slopes);
+    // Slices of a known length need no check in the loop.
+    let values: [&[S::f32s]; N] =
+        std::array::from_fn(|n| &S::as_simd_f32s(&source[offsets[n]..]).0[..slopes.len()]);
+    let mut sums = [simd.splat_f32s(0.0); N];
+    for (i, slope) in slopes.iter().enumerate() {
+        for (sum, values) in sums.iter_mut().zip(&values) {
+            *sum = simd.mul_add_e_f32s(values[i], *slope, *sum);
         }
     }
-    sums.iter().sum::<f32>() + rest
+    for sum in sums {
+        found.push(simd.reduce_sum_f32s(sum));
+    }
+}
+
+/// Computes the sum of whole vectors.
+#[inline(always)]
+fn sum<S: Simd>(simd: S, values: &[f32]) -> f32 {
+    let mut sum = simd.splat_f32s(0.0);
+    for values in S::as_simd_f32s(values).0 {
+        sum = simd.add_f32s(sum, *values);
+    }
+    simd.reduce_sum_f32s(sum)
 }
 
 #[cfg(test)]

@@ -15,4 +15,5 @@ mod pieces;
 pub mod rectify;
 pub mod residual;
 pub mod standardise;
+mod strided;
 pub mod window;

@@ -1,48 +1,36 @@
-//! Convolution of columns of positions.
+//! Convolution of few channels: the values that an output position reads are a column, and the columns of many
+//! positions a matrix.
+
+use std::ops::Range;
 
 use super::by_rows::InputGradient;
-use super::columns::Block;
-use super::products::{Panels, add_dots, add_products, padded};
-use super::rows::Rows;
 use super::sizes::{Conv, Grads};
-use super::taps::Taps;
+use crate::grad::matrix::{Matrix, Target, Threads, product};
 use crate::grad::pieces::{self, Start};
+use crate::grad::strided::take_every;
 
 /// Output positions that are computed together, about.
 const BLOCK: usize = 512;
 
-/// Returns the inputs that the positions of a block read.
-fn source(conv: Conv, x: &[f32], block: &Block) -> Panels {
-    if conv.is_pointwise() {
-        return Panels::of_images(x, [conv.inputs, conv.window.pixels()], block);
-    }
-    Panels::of_neighbourhoods(x, conv.inputs, conv.window, block)
-}
-
 /// See [`Conv::forward`].
 pub(super) fn forward(conv: Conv, x: &[f32], weight: &[f32], bias: Option<&[f32]>) -> Vec<f32> {
     let (outputs, places) = (conv.outputs, conv.window.places());
-    let weights = Rows {
-        values: weight.to_vec(),
-        stride: conv.inputs * conv.window.taps(),
-    };
-    let links = Taps::one(outputs);
+    let (depth, size) = (conv.depth(), conv.inputs * conv.window.pixels());
+    let weight = Matrix::new(weight, outputs, depth, depth);
     let start = Start::Zeros(conv.batch * outputs * places);
-    let group = (BLOCK / places.max(1)).max(1);
-    let (output, _) = pieces::compute(start, group * outputs * places, |index, output| {
-        let first = index * group;
-        let images = first..first + output.len() / (outputs * places).max(1);
-        for block in Block::all(images, conv.window.output, BLOCK) {
-            let source = source(conv, x, &block);
-            let width = padded(block.places());
-            let mut target = Rows::zeros(outputs, width);
-            if let Some(bias) = bias {
-                for (row, bias) in target.values.chunks_exact_mut(width.max(1)).zip(bias) {
-                    row.fill(*bias);
-                }
+    let (output, _) = pieces::compute(start, outputs * places, |image, output| {
+        if let Some(bias) = bias {
+            for (row, bias) in output.chunks_exact_mut(places.max(1)).zip(bias) {
+                row.fill(*bias);
             }
-            add_products(&weights, &source, links.first(1, 1), &mut target);
-            target.put_block(&block, first, [outputs, places], output);
+        }
+        let mut columns = Vec::new();
+        for rows in conv.blocks() {
+            let (first, count) = conv.positions(&rows);
+            conv.columns(&x[image * size..][..size], rows, &mut columns);
+            let columns = Matrix::new(&columns, depth, count, count);
+            let target = Target::add(&mut output[first..], places);
+            product(weight, columns, 1.0, target, Threads::One);
         }
     });
     output
@@ -56,39 +44,31 @@ pub(super) fn backward(
     grad: &[f32],
     wants_x: bool,
 ) -> Grads {
-    let Conv {
-        inputs, outputs, ..
-    } = conv;
-    let (pixels, places) = (conv.window.pixels(), conv.window.places());
-    let depth = inputs * conv.window.taps();
-    let transposed = (wants_x && conv.is_pointwise()).then(|| {
-        let mut transposed = Rows::zeros(inputs, outputs);
-        for (o, row) in weight.chunks_exact(inputs.max(1)).enumerate() {
-            for (i, value) in row.iter().enumerate() {
-                transposed.values[i * outputs + o] = *value;
-            }
-        }
-        (transposed, Taps::one(inputs))
-    });
-    let others = (wants_x && !conv.is_pointwise()).then(|| InputGradient::new(conv, weight));
+    let (outputs, places) = (conv.outputs, conv.window.places());
+    let (depth, size) = (conv.depth(), conv.inputs * conv.window.pixels());
     let length = outputs * depth + outputs;
-    let (of_x, mut weight) = conv.gradients(wants_x, length, |images, mut output| {
+    let input = wants_x.then(|| InputGradient::new(conv, weight));
+    let (of_x, mut weight) = conv.gradients(wants_x, length, |images, of_x| {
         let mut sums = vec![0.0; length];
         let (of_weight, of_bias) = sums.split_at_mut(outputs * depth);
-        let first = images.start;
-        for block in Block::all(images.clone(), conv.window.output, BLOCK) {
-            let slopes = Panels::of_images(grad, [outputs, places], &block);
-            add_dots(&slopes, &source(conv, x, &block), of_weight);
-            slopes.add_sums(of_bias);
-            if let (Some((weights, links)), Some(output)) = (&transposed, output.as_deref_mut()) {
-                let mut target = Rows::zeros(inputs, padded(block.places()));
-                add_products(weights, &slopes, links.first(1, 1), &mut target);
-                target.put_block(&block, first, [inputs, pixels], output);
+        let mut columns = Vec::new();
+        for image in images.clone() {
+            let grad = &grad[image * outputs * places..][..outputs * places];
+            for (sum, row) in of_bias.iter_mut().zip(grad.chunks_exact(places.max(1))) {
+                *sum += row.iter().sum::<f32>();
+            }
+            for rows in conv.blocks() {
+                let (first, count) = conv.positions(&rows);
+                conv.columns(&x[image * size..][..size], rows, &mut columns);
+                let columns = Matrix::new(&columns, depth, count, count).transposed();
+                let grad = Matrix::new(&grad[first..], outputs, count, places);
+                let target = Target::add(of_weight, depth);
+                product(grad, columns, 1.0, target, Threads::One);
             }
         }
-        if let (Some(others), Some(output)) = (&others, output) {
+        if let (Some(input), Some(of_x)) = (&input, of_x) {
             let size = outputs * places;
-            others.put_all(&grad[first * size..images.end * size], output);
+            input.put_all(&grad[images.start * size..images.end * size], of_x);
         }
         sums
     });
@@ -97,5 +77,46 @@ pub(super) fn backward(
         x: of_x,
         weight,
         bias,
+    }
+}
+
+impl Conv {
+    /// Returns the length of a column.
+    fn depth(self) -> usize {
+        self.inputs * self.window.taps()
+    }
+
+    /// Returns the output rows that are computed together.
+    fn blocks(self) -> impl Iterator<Item = Range<usize>> {
+        let [rows, width] = self.window.output;
+        let part = BLOCK.div_ceil(width.max(1));
+        (0..rows)
+            .step_by(part)
+            .map(move |row| row..rows.min(row + part))
+    }
+
+    /// Returns the first position of some output rows, and their number.
+    fn positions(self, rows: &Range<usize>) -> (usize, usize) {
+        let width = self.window.output[1];
+        (rows.start * width, rows.len() * width)
+    }
+
+    /// Puts the columns of some output rows of an image into `columns [depth, positions]`.
+    fn columns(self, image: &[f32], rows: Range<usize>, columns: &mut Vec<f32>) {
+        let window = self.window;
+        let (taps, [_, width]) = (window.taps(), window.output);
+        let count = rows.len() * width;
+        columns.clear();
+        columns.resize(self.depth() * count, 0.0);
+        for (at, target) in columns.chunks_exact_mut(count.max(1)).enumerate() {
+            let (channel, tap) = (at / taps, at % taps);
+            let (range, first) = window.columns(tap % window.kernel[1]);
+            for (row, target) in rows.clone().zip(target.chunks_exact_mut(width)) {
+                if let Some(input) = window.input_row(row, tap / window.kernel[1]) {
+                    let from = channel * window.pixels() + input * window.input[1] + first;
+                    take_every(&image[from..], window.stride, &mut target[range.clone()]);
+                }
+            }
+        }
     }
 }

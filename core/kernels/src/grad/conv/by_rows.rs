@@ -1,6 +1,6 @@
 //! Convolution of rows of channels.
 
-use super::products::{Panels, add_outer_products, add_products, padded};
+use super::products::{Panels, add_outer_products, add_products, distance, padded};
 use super::rows::Rows;
 use super::sizes::{Conv, Grads};
 use super::taps::Taps;
@@ -34,8 +34,8 @@ pub(super) fn forward(conv: Conv, x: &[f32], weight: &[f32], bias: Option<&[f32]
         let images = output.len() / (outputs * places).max(1);
         let first = index * group;
         let x = &x[first * inputs * pixels..(first + images) * inputs * pixels];
-        let source = Rows::of_images(x, [inputs, pixels], inputs);
-        let mut target = Rows::filled(images * places, padded(outputs), bias);
+        let source = Rows::of_images(x, [inputs, pixels], distance(inputs));
+        let mut target = Rows::filled(images * places, distance(outputs), bias);
         add_products(&source, &weights, links.first(images, group), &mut target);
         target.put_images(output, [outputs, places]);
     });
@@ -69,12 +69,12 @@ pub(super) fn backward(
         for first in all.clone().step_by(group) {
             let images = group.min(all.end - first);
             let x = &x[first * inputs * pixels..(first + images) * inputs * pixels];
-            let source = Rows::of_images(x, [inputs, pixels], inputs);
+            let source = Rows::of_images(x, [inputs, pixels], distance(inputs));
             let slopes = &grad[first * outputs * places..(first + images) * outputs * places];
-            let slopes = Rows::of_images(slopes, [outputs, places], width);
+            let slopes = Rows::of_images(slopes, [outputs, places], distance(outputs));
             let links = links.first(images, group);
-            add_outer_products(&source, &slopes, inputs, links, of_weight);
-            for row in slopes.values.chunks_exact(width.max(1)) {
+            add_outer_products(&source, &slopes, [inputs, width], links, of_weight);
+            for row in slopes.values.chunks_exact(slopes.stride.max(1)) {
                 for (sum, value) in of_bias.iter_mut().zip(row) {
                     *sum += value;
                 }
@@ -127,7 +127,7 @@ impl InputGradient {
     fn put(&self, slopes: &Rows, output: &mut [f32]) {
         let (inputs, pixels) = (self.conv.inputs, self.conv.window.pixels());
         let images = output.len() / (inputs * pixels).max(1);
-        let mut target = Rows::zeros(images * pixels, padded(inputs));
+        let mut target = Rows::zeros(images * pixels, distance(inputs));
         let links = self.links.first(images, self.group);
         add_products(slopes, &self.weights, links, &mut target);
         target.put_images(output, [inputs, pixels]);
@@ -144,7 +144,7 @@ impl InputGradient {
             .chunks((self.group * outputs * places).max(1))
             .zip(groups)
         {
-            let slopes = Rows::of_images(grad, [outputs, places], padded(outputs));
+            let slopes = Rows::of_images(grad, [outputs, places], distance(outputs));
             self.put(&slopes, output);
         }
     }

@@ -12,9 +12,18 @@ const ROWS: usize = 6;
 /// other factor.
 const OUTER_ROWS: usize = 12;
 
-/// Returns the distance of rows of `channels` values that are read by whole vectors.
+/// Returns the number of values of a row of `channels` that is read by whole panels.
 pub(super) fn padded(channels: usize) -> usize {
     channels.next_multiple_of(PANEL)
+}
+
+/// Returns the distance of such rows: an odd number of panels, or 0. Rows at a distance of a power of two would share few sets
+/// of a cache.
+pub(super) fn distance(channels: usize) -> usize {
+    match channels.div_ceil(PANEL) {
+        0 => 0,
+        panels => (panels | 1) * PANEL,
+    }
 }
 
 /// Weights `[taps, depth, width]` in panels of columns.
@@ -53,16 +62,6 @@ impl Panels {
         }
     }
 
-    /// Returns zeros, `[1, depth, width]`.
-    pub(super) fn zeros(depth: usize, width: usize) -> Self {
-        Self {
-            rows: vec![PanelRow::default(); width.div_ceil(PANEL) * depth],
-            taps: 1,
-            depth,
-            width,
-        }
-    }
-
     fn panel(&self, panel: usize, tap: usize) -> &[PanelRow] {
         let from = (panel * self.taps + tap) * self.depth;
         &self.rows[from..from + self.depth]
@@ -72,7 +71,7 @@ impl Panels {
 /// Adds to the row that each link leads to the product of the row that it comes from with the weights
 /// of its tap.
 ///
-/// The rows of `target` have a [padded] distance.
+/// The rows of `target` are read by whole panels.
 pub(super) fn add_products<'a>(
     source: &Rows,
     weights: &Panels,
@@ -194,14 +193,12 @@ fn tile<S: Simd, const R: usize, const N: usize>(
     }
 }
 
-/// Adds to the weights of each tap, `[taps, depth, width]`, the products of all channels of the rows
-/// that its links come from and lead to.
-///
-/// `width`, a [padded] number, is the distance of the rows of `to`.
+/// Adds to the weights of each tap, `[taps, depth, width]`, the products of the first `depth` channels of the rows
+/// that its links come from with the first `width` channels, whole panels, of those they lead to.
 pub(super) fn add_outer_products<'a>(
     from: &Rows,
     to: &Rows,
-    depth: usize,
+    [depth, width]: [usize; 2],
     taps: impl Iterator<Item = &'a [Link]>,
     sums: &mut [f32],
 ) {
@@ -209,6 +206,7 @@ pub(super) fn add_outer_products<'a>(
         from,
         to,
         depth,
+        width,
         taps,
         sums,
     });
@@ -218,6 +216,7 @@ struct OuterProducts<'a, T> {
     from: &'a Rows,
     to: &'a Rows,
     depth: usize,
+    width: usize,
     taps: T,
     sums: &'a mut [f32],
 }
@@ -227,7 +226,7 @@ impl<'l, T: Iterator<Item = &'l [Link]>> WithSimd for OuterProducts<'_, T> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let width = self.to.stride;
+        let width = self.width;
         let sums = self.sums.chunks_exact_mut((self.depth * width).max(1));
         for (links, sums) in self.taps.zip(sums) {
             for column in (0..width).step_by(2 * S::F32_LANES) {
@@ -236,7 +235,7 @@ impl<'l, T: Iterator<Item = &'l [Link]>> WithSimd for OuterProducts<'_, T> {
                     let left = self.depth - first;
                     let most = if S::F32_LANES < 16 { ROWS } else { OUTER_ROWS };
                     let count = left.div_ceil(left.div_ceil(most));
-                    let of = (self.from, self.to, links, [first, column]);
+                    let of = (self.from, self.to, links, [first, column, width]);
                     match count {
                         1 => outer::<S, 1>(simd, of, sums),
                         2 => outer::<S, 2>(simd, of, sums),
@@ -262,7 +261,7 @@ impl<'l, T: Iterator<Item = &'l [Link]>> WithSimd for OuterProducts<'_, T> {
 #[inline(always)]
 fn outer<S: Simd, const R: usize>(
     simd: S,
-    (from, to, links, [first, column]): (&Rows, &Rows, &[Link], [usize; 2]),
+    (from, to, links, [first, column, all_columns]): (&Rows, &Rows, &[Link], [usize; 3]),
     all: &mut [f32],
 ) {
     let width = 2 * S::F32_LANES;
@@ -280,87 +279,10 @@ fn outer<S: Simd, const R: usize>(
         }
     }
     for (row, sums) in sums.iter().enumerate() {
-        let at = (first + row) * to.stride + column;
+        let at = (first + row) * all_columns + column;
         let (vectors, _) = S::as_mut_simd_f32s(&mut all[at..at + width]);
         for (all, sum) in vectors.iter_mut().zip(sums) {
             *all = simd.add_f32s(*all, *sum);
-        }
-    }
-}
-
-/// Vectors of the second factor of a tile of [`add_dots`].
-const DOTS: usize = 4;
-
-/// Adds the products of all rows of `a` with all rows of `b`, of equal width, to `sums [a's depth, b's depth]`.
-pub(super) fn add_dots(a: &Panels, b: &Panels, sums: &mut [f32]) {
-    Arch::new().dispatch(Dots { a, b, sums });
-}
-
-struct Dots<'a> {
-    a: &'a Panels,
-    b: &'a Panels,
-    sums: &'a mut [f32],
-}
-
-impl WithSimd for Dots<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        for first in (0..self.a.depth).step_by(3) {
-            let count = 3.min(self.a.depth - first);
-            for second in (0..self.b.depth).step_by(DOTS) {
-                let width = DOTS.min(self.b.depth - second);
-                let at = [first, second];
-                match (count, width) {
-                    (1, 1) => dots::<S, 1, 1>(simd, self.a, self.b, at, self.sums),
-                    (1, 2) => dots::<S, 1, 2>(simd, self.a, self.b, at, self.sums),
-                    (1, 3) => dots::<S, 1, 3>(simd, self.a, self.b, at, self.sums),
-                    (1, _) => dots::<S, 1, DOTS>(simd, self.a, self.b, at, self.sums),
-                    (2, 1) => dots::<S, 2, 1>(simd, self.a, self.b, at, self.sums),
-                    (2, 2) => dots::<S, 2, 2>(simd, self.a, self.b, at, self.sums),
-                    (2, 3) => dots::<S, 2, 3>(simd, self.a, self.b, at, self.sums),
-                    (2, _) => dots::<S, 2, DOTS>(simd, self.a, self.b, at, self.sums),
-                    (_, 1) => dots::<S, 3, 1>(simd, self.a, self.b, at, self.sums),
-                    (_, 2) => dots::<S, 3, 2>(simd, self.a, self.b, at, self.sums),
-                    (_, 3) => dots::<S, 3, 3>(simd, self.a, self.b, at, self.sums),
-                    _ => dots::<S, 3, DOTS>(simd, self.a, self.b, at, self.sums),
-                }
-            }
-        }
-    }
-}
-
-/// Adds the products of `R` rows with `N` rows.
-#[inline(always)]
-fn dots<S: Simd, const R: usize, const N: usize>(
-    simd: S,
-    a: &Panels,
-    b: &Panels,
-    [first, second]: [usize; 2],
-    all: &mut [f32],
-) {
-    let mut sums = [[simd.splat_f32s(0.0); N]; R];
-    let panels = a
-        .rows
-        .chunks_exact(a.depth)
-        .zip(b.rows.chunks_exact(b.depth));
-    for (a, b) in panels {
-        let (a, b) = (&a[first..first + R], &b[second..second + N]);
-        for vector in 0..PANEL / S::F32_LANES {
-            let b: [S::f32s; N] = std::array::from_fn(|n| S::as_simd_f32s(&b[n].0).0[vector]);
-            for (a, sums) in a.iter().zip(&mut sums) {
-                let x = S::as_simd_f32s(&a.0).0[vector];
-                for (sum, y) in sums.iter_mut().zip(b) {
-                    *sum = simd.mul_add_e_f32s(x, y, *sum);
-                }
-            }
-        }
-    }
-    for (row, sums) in sums.iter().enumerate() {
-        let from = (first + row) * b.depth + second;
-        for (all, sum) in all[from..from + N].iter_mut().zip(sums) {
-            *all += simd.reduce_sum_f32s(*sum);
         }
     }
 }

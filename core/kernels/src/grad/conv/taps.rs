@@ -39,13 +39,6 @@ impl Taps {
         Self(taps.map(links).collect())
     }
 
-    /// Returns one link for each of some rows, as if the kernel had one position.
-    pub(super) fn one(rows: usize) -> Self {
-        Self(vec![
-            (0..rows).map(|row| Link { from: row, to: row }).collect(),
-        ])
-    }
-
     /// Returns the links from outputs to inputs.
     pub(super) fn reversed(&self) -> Self {
         let reversed = |links: &Vec<Link>| {
