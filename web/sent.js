@@ -8,14 +8,12 @@
 
   const inWindow = typeof window !== "undefined";
   const channel = "BroadcastChannel" in self ? new BroadcastChannel("espalier-sent") : null;
-  if (inWindow) {
+  if (inWindow && channel) {
     // Workers of other tabs are heard too: rather too much is counted than too little.
-    if (channel) {
-      channel.onmessage = ({ data }) => {
-        count.requests += data.requests;
-        count.bytes += data.bytes;
-      };
-    }
+    channel.onmessage = ({ data }) => {
+      count.requests += data.requests;
+      count.bytes += data.bytes;
+    };
   }
 
   const sizeOf = (body) => {

@@ -19,7 +19,6 @@ def timed(work, seconds, count):
         work()
         times.append(time.perf_counter() - since)
     return {
-        "repeats": len(times),
         "seconds_per_image": statistics.median(times) / count,
         "best_seconds_per_image": min(times) / count,
     }

@@ -6,8 +6,7 @@
 //! right to left are not affected, nor the marks that they need (U+200E, U+200F, U+061C).
 
 /// Returns whether a character changes how the text around it is shown.
-#[must_use]
-pub fn is_deceptive(c: char) -> bool {
+fn is_deceptive(c: char) -> bool {
     c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
@@ -31,15 +30,11 @@ pub fn check(text: &str) -> Result<(), String> {
 /// Returns a text with such characters replaced by their codes, as `\u202e`.
 #[must_use]
 pub fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        if is_deceptive(c) {
-            out.push_str(&format!("\\u{:04x}", u32::from(c)));
-        } else {
-            out.push(c);
-        }
-    }
-    out
+    let shown = |c: char| match is_deceptive(c) {
+        true => format!("\\u{:04x}", u32::from(c)),
+        false => c.to_string(),
+    };
+    text.chars().map(shown).collect()
 }
 
 #[cfg(test)]

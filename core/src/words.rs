@@ -2,69 +2,13 @@
 
 /// Nouns that take no indefinite article. They are compared with the head of a name: its last word,
 /// or the last word before "of" or "or".
-const UNCOUNTABLE: [&str; 61] = [
-    "armor",
-    "bedding",
-    "brass",
-    "bread",
-    "broccoli",
-    "cattle",
-    "clothing",
-    "coffee",
-    "confectionery",
-    "coral",
-    "corn",
-    "cream",
-    "crockery",
-    "cuisine",
-    "cutlery",
-    "dough",
-    "equipment",
-    "espresso",
-    "feed",
-    "fodder",
-    "food",
-    "footgear",
-    "footwear",
-    "furniture",
-    "goods",
-    "guacamole",
-    "hairspray",
-    "hay",
-    "headgear",
-    "hosiery",
-    "housing",
-    "instrumentation",
-    "jewelry",
-    "knitwear",
-    "legwear",
-    "loaf",
-    "mail",
-    "makeup",
-    "matter",
-    "meat",
-    "meatloaf",
-    "media",
-    "neckwear",
-    "nightwear",
-    "nutriment",
-    "outerwear",
-    "paper",
-    "potato",
-    "produce",
-    "rapeseed",
-    "sunscreen",
-    "swine",
-    "tableware",
-    "thatch",
-    "transport",
-    "underwear",
-    "velvet",
-    "ware",
-    "wear",
-    "woodenware",
-    "wool",
-];
+const UNCOUNTABLE: &str = "\
+    armor bedding brass bread broccoli cattle clothing coffee confectionery coral corn cream \
+    crockery cuisine cutlery dough equipment espresso feed fodder food footgear footwear \
+    furniture goods guacamole hairspray hay headgear hosiery housing instrumentation jewelry \
+    knitwear legwear loaf mail makeup matter meat meatloaf media neckwear nightwear nutriment \
+    outerwear paper potato produce rapeseed sunscreen swine tableware thatch transport underwear \
+    velvet ware wear woodenware wool";
 
 /// Returns a name with its indefinite article if it takes one: `an animal`, `a bird`, `sunglasses`.
 ///
@@ -78,7 +22,7 @@ pub fn with_article(name: &str) -> String {
     let (_, last) = split_last(head);
     let singular_s = ends(last, &["ss", "us", "is"]);
     let plural = last.ends_with('s') && !singular_s;
-    if plural || UNCOUNTABLE.contains(&last) {
+    if plural || is_listed(last, UNCOUNTABLE) {
         return name.to_owned();
     }
     let begins = |beginnings: &[&str]| beginnings.iter().any(|b| lower.starts_with(b));
@@ -95,6 +39,10 @@ pub fn with_article(name: &str) -> String {
 /// Splits a name before its last word.
 fn split_last(name: &str) -> (&str, &str) {
     name.split_at(name.rfind([' ', '-']).map_or(0, |at| at + 1))
+}
+
+fn is_listed(word: &str, list: &str) -> bool {
+    list.split_whitespace().any(|listed| listed == word)
 }
 
 fn ends(word: &str, endings: &[&str]) -> bool {
@@ -177,40 +125,10 @@ pub fn singulars(name: &str) -> Vec<String> {
 }
 
 /// Last words of names that look like plurals but are said of one thing, without an article: `sunglasses`.
-const NO_PLURALS: [&str; 32] = [
-    "athletics",
-    "bars",
-    "bedclothes",
-    "binoculars",
-    "clothes",
-    "drygoods",
-    "durables",
-    "earphones",
-    "electronics",
-    "glasses",
-    "goods",
-    "groceries",
-    "headphones",
-    "jeans",
-    "molasses",
-    "news",
-    "pajamas",
-    "pants",
-    "pliers",
-    "scissors",
-    "shorts",
-    "spectacles",
-    "stairs",
-    "starches",
-    "stockings",
-    "sunglasses",
-    "sweets",
-    "tights",
-    "tongs",
-    "trousers",
-    "trunks",
-    "tweezers",
-];
+const NO_PLURALS: &str = "\
+    athletics bars bedclothes binoculars clothes drygoods durables earphones electronics glasses \
+    goods groceries headphones jeans molasses news pajamas pants pliers scissors shorts \
+    spectacles stairs starches stockings sunglasses sweets tights tongs trousers trunks tweezers";
 
 /// The same with an article: `a lens`.
 const SINGULAR_S: [&str; 5] = ["lens", "longlegs", "patas", "series", "triceratops"];
@@ -222,16 +140,14 @@ pub fn one_of(name: &str) -> String {
     let (before, last) = split_last(name);
     let lower = last.to_lowercase();
     if SINGULAR_S.contains(&lower.as_str()) {
-        let article = with_article(before);
-        return if before.is_empty() {
-            format!("a {last}")
-        } else {
-            format!("{} {last}", article.trim_end())
+        return match before {
+            "" => format!("a {last}"),
+            _ => format!("{} {last}", with_article(before).trim_end()),
         };
     }
     // The head of `chest of drawers` is not its last word.
     let is_head = !name.contains(" of ") && !name.contains(" or ");
-    match singular_of(&lower).filter(|_| is_head && !NO_PLURALS.contains(&lower.as_str())) {
+    match singular_of(&lower).filter(|_| is_head && !is_listed(&lower, NO_PLURALS)) {
         Some(singular) => with_article(&format!("{before}{singular}")),
         None => with_article(name),
     }

@@ -41,7 +41,6 @@ __all__ = [
     "pairwise_exterior_angle",
     "pairwise_inner",
     "parts",
-    "parts_euclidean",
     "phyclip",
     "poincare_exp0",
     "poincare_log0",
@@ -261,15 +260,7 @@ def parts(
     parts: _Floats,
     pairs: _Floats,
     entails: _Floats,
-    c: _Floats,
-    scale: _Floats,
-    gradients: bool,
-) -> _Loss: ...
-def parts_euclidean(
-    wholes: _Floats,
-    parts: _Floats,
-    pairs: _Floats,
-    entails: _Floats,
+    c: _Floats | None,
     scale: _Floats,
     gradients: bool,
 ) -> _Loss: ...

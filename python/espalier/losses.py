@@ -193,11 +193,8 @@ def parts_euclidean(
 ) -> Loss:
     """Visual hierarchies by Euclidean angles about zero (notation 2.9); arguments as for `parts`."""
     dtype, a = _cast(wholes=wholes, parts=parts)
-    relations = _relations(pairs, entails)
-    scales = _one("scale", scale, dtype)
-    return Loss(
-        *_native.parts_euclidean(a["wholes"], a["parts"], *relations, scales, gradients)
-    )
+    relations, scales = _relations(pairs, entails), _one("scale", scale, dtype)
+    return Loss(*_native.parts(a["wholes"], a["parts"], *relations, None, scales, gradients))
 
 
 def _relations(pairs: ArrayLike, entails: ArrayLike | None) -> tuple[Floats, Floats]:

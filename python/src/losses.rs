@@ -32,8 +32,7 @@ pub fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(radial, module)?)?;
     module.add_function(wrap_pyfunction!(rcme, module)?)?;
     module.add_function(wrap_pyfunction!(atmg, module)?)?;
-    module.add_function(wrap_pyfunction!(parts, module)?)?;
-    module.add_function(wrap_pyfunction!(parts_euclidean, module)?)
+    module.add_function(wrap_pyfunction!(parts, module)?)
 }
 
 /// CLIP (notation 2.1).
@@ -176,7 +175,8 @@ fn atmg<'py>(
     })
 }
 
-/// Visual hierarchies in the Lorentz model (notation 2.9); pairs and relations are 0 or 1.
+/// Visual hierarchies (notation 2.9) in the Lorentz model, or without `c` in Euclidean space; pairs and
+/// relations are 0 or 1.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "the inputs of the loss")]
 fn parts<'py>(
@@ -185,28 +185,7 @@ fn parts<'py>(
     parts: Array,
     pairs: Array,
     entails: Array,
-    c: Array,
-    scale: Array,
-    gradients: bool,
-) -> Loss<'py> {
-    relations(&wholes, &parts, [&pairs, &entails])?;
-    computed(py, gradients, |graph| {
-        let relations = graph.relations(pairs, entails);
-        let (wholes, parts) = (graph.leaf("wholes", wholes), graph.leaf("parts", parts));
-        let (c, scale) = (graph.curvature(c), graph.leaf::<1>("scale", scale));
-        loss::parts(wholes, parts, c, scale, &relations)
-    })
-}
-
-/// Visual hierarchies in Euclidean space (notation 2.9).
-#[pyfunction]
-#[expect(clippy::too_many_arguments, reason = "the inputs of the loss")]
-fn parts_euclidean<'py>(
-    py: Python<'py>,
-    wholes: Array,
-    parts: Array,
-    pairs: Array,
-    entails: Array,
+    c: Option<Array>,
     scale: Array,
     gradients: bool,
 ) -> Loss<'py> {
@@ -215,7 +194,10 @@ fn parts_euclidean<'py>(
         let relations = graph.relations(pairs, entails);
         let (wholes, parts) = (graph.leaf("wholes", wholes), graph.leaf("parts", parts));
         let scale = graph.leaf::<1>("scale", scale);
-        loss::parts_euclidean(wholes, parts, scale, &relations)
+        match c {
+            Some(c) => loss::parts(wholes, parts, graph.curvature(c), scale, &relations),
+            None => loss::parts_euclidean(wholes, parts, scale, &relations),
+        }
     })
 }
 

@@ -71,29 +71,34 @@ impl Model {
         Ok(opened)
     }
 
-    /// Returns the points of batches of inputs, one after the other. Ctrl-C is noticed between two
-    /// batches.
-    fn embedded<'py, T: Send>(
+    /// Returns the numbers of points as an array of rows.
+    fn rows<'py>(
         &self,
         py: Python<'py>,
-        threads: Option<usize>,
-        mut next: impl FnMut() -> PyResult<Vec<T>>,
-        embed: impl Fn(Vec<T>) -> anyhow::Result<Vec<f32>> + Sync,
+        values: Vec<f32>,
     ) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
-        let pool = pool(threads).map_err(exception)?;
-        let mut values = Vec::new();
-        loop {
-            let batch = next()?;
-            if batch.is_empty() {
-                break;
-            }
-            let more = detached(py, || within(pool.as_ref(), || embed(batch)))?;
-            values.extend(more);
-            py.check_signals()?;
+        let rows = values.len() / self.width();
+        array(py, values, &[rows, self.width()])
+    }
+}
+
+/// Does work on batches of inputs, one after the other, until one is empty. Ctrl-C is noticed between two
+/// batches.
+fn in_batches<T: Send, R: Send>(
+    py: Python<'_>,
+    threads: Option<usize>,
+    mut next: impl FnMut() -> PyResult<Vec<T>>,
+    work: impl Fn(Vec<T>) -> anyhow::Result<Vec<R>> + Sync,
+) -> PyResult<Vec<R>> {
+    let pool = pool(threads).map_err(exception)?;
+    let mut results = Vec::new();
+    loop {
+        let batch = next()?;
+        if batch.is_empty() {
+            return Ok(results);
         }
-        let width = self.model.card.config.d_embed;
-        let rows = values.len() / width;
-        array(py, values, &[rows, width])
+        results.extend(detached(py, || within(pool.as_ref(), || work(batch)))?);
+        py.check_signals()?;
     }
 }
 
@@ -268,9 +273,10 @@ impl Model {
         let (mut photos, _) = named(photos)?;
         let device = lift.then(device).transpose().map_err(exception)?;
         let next = || take(&mut photos, batch_size);
-        self.embedded(py, threads, next, |batch| {
+        let values = in_batches(py, threads, next, |batch| {
             self.encoders.images(&self.model, batch, device.as_ref())
-        })
+        })?;
+        self.rows(py, values)
     }
 
     /// Embeds texts: one row of `width` numbers for each. The options are those of `encode_image`.
@@ -292,9 +298,10 @@ impl Model {
             let batch = texts.by_ref().take(batch_size.max(1));
             batch.map(|text| text?.extract::<String>()).collect()
         };
-        self.embedded(py, threads, next, |batch: Vec<String>| {
+        let values = in_batches(py, threads, next, |batch: Vec<String>| {
             self.encoders.texts(&self.model, &batch, device.as_ref())
-        })
+        })?;
+        self.rows(py, values)
     }
 
     /// Logits of the training loss, the scale included, `[n, d], [m, d] -> [n, m]`.
@@ -345,7 +352,6 @@ impl Model {
             region: caption::region(region.as_deref()).map_err(exception)?,
             below: below.as_deref(),
         };
-        let pool = pool(threads).map_err(exception)?;
         let captioner = detached(py, || self.captioner())?;
         let one = |photo: Photo| {
             let name = photo.name.clone();
@@ -354,23 +360,12 @@ impl Model {
                 result => result,
             }
         };
-        let mut results = Vec::new();
-        loop {
-            let batch = take(&mut photos, batch_size)?;
-            if batch.is_empty() {
-                break;
-            }
-            let captioned = detached(py, || {
-                within(pool.as_ref(), || {
-                    let all = batch.into_par_iter().map(&one);
-                    all.collect::<anyhow::Result<Vec<Value>>>()
-                })
-            })?;
-            for value in &captioned {
-                results.push(of_json(py, value)?);
-            }
-            py.check_signals()?;
-        }
+        let next = || take(&mut photos, batch_size);
+        let values: Vec<Value> = in_batches(py, threads, next, |batch: Vec<Photo>| {
+            batch.into_par_iter().map(&one).collect()
+        })?;
+        let results = values.iter().map(|value| of_json(py, value));
+        let mut results = results.collect::<PyResult<Vec<_>>>()?;
         match results.pop() {
             Some(one) if is_one => Ok(one),
             last => {

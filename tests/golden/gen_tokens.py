@@ -24,7 +24,7 @@ from tokenizers import AddedToken, Regex, Tokenizer, normalizers, pre_tokenizers
 from tokenizers.models import BPE
 
 HERE = Path(__file__).parent
-MERGES = HERE.parent.parent / "trainer" / "vocab" / "clip_bpe_merges.txt"
+MERGES = HERE.parent.parent / "trainer/checkpoints/vocab/clip_bpe_merges.txt"
 START, END = 49406, 49407
 WORDS = r"'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+"
 MARKERS = {

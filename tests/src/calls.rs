@@ -1,6 +1,7 @@
 //! Calls of the trainer, written as a user types them.
 
 use std::ffi::OsStr;
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
@@ -24,6 +25,14 @@ pub struct Ended {
 /// Returns a call with these words, which white space separates.
 pub fn call(words: &str) -> Call {
     Call(trainer_command()).with(words)
+}
+
+/// Returns the logged values of the steps of a run.
+#[track_caller]
+pub fn metrics(run: &Path) -> Vec<Value> {
+    let text = std::fs::read_to_string(run.join("metrics.jsonl")).unwrap();
+    let value = |line| serde_json::from_str(line).unwrap();
+    text.lines().map(value).collect()
 }
 
 impl Call {
@@ -61,10 +70,7 @@ impl Call {
         self.0
     }
 
-    /// Runs it to its end.
-    ///
-    /// # Panics
-    /// When it cannot be started, or panics.
+    /// Runs it to its end; it must not panic.
     #[track_caller]
     pub fn ended(mut self) -> Ended {
         let output = self.0.output();
@@ -81,9 +87,6 @@ impl Call {
     }
 
     /// Runs it to its end, which must have this exit code and say these words.
-    ///
-    /// # Panics
-    /// When it ends otherwise.
     #[track_caller]
     pub fn ends_with(self, code: i32, words: &[&str]) -> Ended {
         let call = format!("{:?}", self.0);
@@ -97,27 +100,18 @@ impl Call {
     }
 
     /// Runs it to its end, which must be a success.
-    ///
-    /// # Panics
-    /// When it fails.
     #[track_caller]
     pub fn done(self) -> Ended {
         self.ends_with(0, &[])
     }
 
     /// Runs it to its end; it must be refused as bad usage with these words.
-    ///
-    /// # Panics
-    /// When it ends otherwise.
     #[track_caller]
     pub fn refused(self, words: &[&str]) -> Ended {
         self.ends_with(2, words)
     }
 
     /// Runs it to its end, which must be a success; returns the JSON that it prints.
-    ///
-    /// # Panics
-    /// When it fails, or prints anything else.
     #[track_caller]
     pub fn json(self) -> Value {
         self.done().json()
@@ -126,9 +120,6 @@ impl Call {
 
 impl Ended {
     /// Returns standard output as JSON.
-    ///
-    /// # Panics
-    /// If it is none.
     #[track_caller]
     pub fn json(&self) -> Value {
         let json = serde_json::from_str(&self.out);
@@ -136,9 +127,6 @@ impl Ended {
     }
 
     /// Returns standard output as JSON, one value a line.
-    ///
-    /// # Panics
-    /// If a line is none.
     #[track_caller]
     pub fn json_lines(&self) -> Vec<Value> {
         let json = |line| serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {self:?}"));

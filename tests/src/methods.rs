@@ -42,9 +42,6 @@ impl TrainingData {
 }
 
 /// Returns all methods, each with every kind of data that it is trained on.
-///
-/// # Panics
-/// When the default configuration is invalid.
 pub fn every_method() -> Vec<(MethodName, TrainingData)> {
     let all = MethodName::value_variants().iter();
     all.flat_map(|&method| data_for(method).iter().map(move |&data| (method, data)))
@@ -53,8 +50,7 @@ pub fn every_method() -> Vec<(MethodName, TrainingData)> {
 
 /// Returns data that hold what a method needs in a sample.
 fn data_for(method: MethodName) -> &'static [TrainingData] {
-    let defaults = TrainConfig::resolve(None, Default::default(), &[]);
-    let defaults = defaults.unwrap_or_else(|e| panic!("the default configuration: {e:#}"));
+    let defaults = TrainConfig::resolve(None, Default::default(), &[]).unwrap();
     match method.needs(&defaults.loss) {
         Needs::Captions | Needs::Boxes | Needs::Parts => &[SYNTHETIC],
         // A method that trains the image encoder needs images beside its chains.

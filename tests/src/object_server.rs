@@ -8,10 +8,11 @@ use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
+
+use crate::lock;
 
 /// A request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -63,13 +64,12 @@ pub enum Answer {
     OtherTag,
 }
 
-type Behaviour = Box<dyn Fn(&Asked) -> Answer + Send + Sync>;
+type Behaviour = Arc<dyn Fn(&Asked) -> Answer + Send + Sync>;
 
 struct State {
     objects: Mutex<BTreeMap<String, Vec<u8>>>,
     asked: Mutex<Vec<Asked>>,
-    number: AtomicU64,
-    behaviour: Mutex<Arc<Behaviour>>,
+    behaviour: Mutex<Behaviour>,
 }
 
 /// The server; it runs until the process ends.
@@ -79,33 +79,20 @@ pub struct ObjectServer {
     state: Arc<State>,
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl ObjectServer {
-    /// Serves the files of a folder as `/folder/NAME`, with its own name as the first part.
-    ///
-    /// # Panics
-    /// If the folder cannot be read or no port is free.
+    /// Serves the files of a folder as `/BUCKET/NAME`.
     pub fn of(bucket: &str, folder: &Path) -> Self {
-        let files = fs::read_dir(folder).unwrap_or_else(|e| panic!("{e}"));
-        let objects = files
-            .flatten()
-            .filter(|file| file.path().is_file())
-            .map(|file| {
-                let name = file.file_name().to_string_lossy().into_owned();
-                let bytes = fs::read(file.path()).unwrap_or_else(|e| panic!("{e}"));
-                (format!("/{bucket}/{name}"), bytes)
-            });
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
-        let listener = listener.unwrap_or_else(|e| panic!("{e}"));
-        let port = listener.local_addr().map_or(0, |address| address.port());
+        let files = fs::read_dir(folder).unwrap().flatten();
+        let objects = files.filter(|file| file.path().is_file()).map(|file| {
+            let name = file.file_name().to_string_lossy().into_owned();
+            (format!("/{bucket}/{name}"), fs::read(file.path()).unwrap())
+        });
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let address = format!("http://{}", listener.local_addr().unwrap());
         let state = Arc::new(State {
             objects: Mutex::new(objects.collect()),
             asked: Mutex::default(),
-            number: AtomicU64::new(0),
-            behaviour: Mutex::new(Arc::new(Box::new(|_| Answer::Right))),
+            behaviour: Mutex::new(Arc::new(|_| Answer::Right)),
         });
         let shared = Arc::clone(&state);
         thread::spawn(move || {
@@ -114,15 +101,12 @@ impl ObjectServer {
                 thread::spawn(move || answer(&stream, &state));
             }
         });
-        Self {
-            address: format!("http://127.0.0.1:{port}"),
-            state,
-        }
+        Self { address, state }
     }
 
     /// Answers in this way from now on.
     pub fn behave(&self, behaviour: impl Fn(&Asked) -> Answer + Send + Sync + 'static) {
-        *lock(&self.state.behaviour) = Arc::new(Box::new(behaviour));
+        *lock(&self.state.behaviour) = Arc::new(behaviour);
     }
 
     /// Puts an object in the place of another.
@@ -193,8 +177,10 @@ fn answer(stream: &TcpStream, state: &State) {
     let Some(mut asked) = read_request(stream) else {
         return;
     };
-    asked.number = state.number.fetch_add(1, Ordering::SeqCst);
-    lock(&state.asked).push(asked.clone());
+    let mut all = lock(&state.asked);
+    asked.number = all.len() as u64;
+    all.push(asked.clone());
+    drop(all);
     let behaviour = Arc::clone(&lock(&state.behaviour));
     let way = behaviour(&asked);
     if let Answer::Slow(milliseconds) = way {
@@ -211,18 +197,15 @@ fn write_answer(
     way: Answer,
 ) -> std::io::Result<()> {
     let mut send = |status: &str, headers: &str, body: &[u8]| {
-        let len = body.len();
-        let head = format!("HTTP/1.1 {status}\r\n{headers}Connection: close\r\n");
-        stream.write_all(head.as_bytes())?;
-        if asked.method == "HEAD" {
-            return stream.write_all(b"\r\n");
-        }
+        let (len, is_head) = (body.len(), asked.method == "HEAD");
         let length = match way {
-            Answer::Unmeasured => "\r\n".to_owned(),
-            _ => format!("Content-Length: {len}\r\n\r\n"),
+            Answer::Unmeasured if !is_head => String::new(),
+            _ => format!("Content-Length: {len}\r\n"),
         };
-        stream.write_all(length.as_bytes())?;
+        let head = format!("HTTP/1.1 {status}\r\n{headers}{length}Connection: close\r\n\r\n");
+        stream.write_all(head.as_bytes())?;
         match way {
+            _ if is_head => Ok(()),
             Answer::Cut | Answer::HalfWithoutRanges => stream.write_all(&body[..len / 2]),
             Answer::First(bytes) => stream.write_all(&body[..len.min(bytes)]),
             Answer::Endless | Answer::Unmeasured => loop {
@@ -244,11 +227,8 @@ fn write_answer(
     }
     if asked.query.contains("list-type=2") {
         let xml = listing(state, asked);
-        return send(
-            "200 OK",
-            "Content-Type: application/xml\r\n",
-            xml.as_bytes(),
-        );
+        let kind = "Content-Type: application/xml\r\n";
+        return send("200 OK", kind, xml.as_bytes());
     }
     let Some(object) = lock(&state.objects).get(&asked.path).cloned() else {
         return send("404 Not Found", "", b"");
@@ -262,13 +242,7 @@ fn write_answer(
     let known = format!("ETag: {tag}\r\nLast-Modified: Tue, 01 Jul 2025 10:00:00 GMT\r\n");
     let has_ranges = !matches!(way, Answer::NoRanges | Answer::HalfWithoutRanges);
     let Some((first, last)) = asked.range.filter(|_| has_ranges) else {
-        let length = format!("{known}Content-Length: {}\r\n", object.len());
-        let headers = if asked.method == "HEAD" {
-            &length
-        } else {
-            &known
-        };
-        return send("200 OK", headers, &object);
+        return send("200 OK", &known, &object);
     };
     let last = last.min(object.len().saturating_sub(1));
     let mut part = object.get(first..=last).unwrap_or_default().to_vec();
@@ -288,9 +262,8 @@ fn write_answer(
 /// Lists the objects below a prefix of a bucket, as the second version of S3's listing does.
 fn listing(state: &State, asked: &Asked) -> String {
     let decoded = asked.query.replace("%2F", "/");
-    let prefix = decoded
-        .split('&')
-        .find_map(|pair| pair.strip_prefix("prefix="));
+    let mut pairs = decoded.split('&');
+    let prefix = pairs.find_map(|pair| pair.strip_prefix("prefix="));
     let prefix = prefix.unwrap_or_default();
     let bucket = asked.path.trim_matches('/');
     let objects = lock(&state.objects);

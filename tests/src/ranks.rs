@@ -9,8 +9,7 @@ use std::time::Duration;
 
 use espalier_trainer::ranks::Collective;
 
-/// Time after which a rank that waits for another one fails the test.
-const PATIENCE: Duration = Duration::from_secs(300);
+use crate::{PATIENCE, lock};
 
 /// What the ranks of one exchange have given.
 #[derive(Default)]
@@ -31,7 +30,7 @@ pub struct ThreadRank {
 impl ThreadRank {
     fn exchange(&self, own: Vec<u8>) -> Arc<Vec<Vec<u8>>> {
         let (exchange, changed) = &*self.shared;
-        let mut exchange = exchange.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut exchange = lock(exchange);
         let number = exchange.number;
         exchange.given[self.rank] = Some(own);
         if exchange.given.iter().all(Option::is_some) {
@@ -45,20 +44,14 @@ impl ThreadRank {
         let (exchange, waited) = changed
             .wait_timeout_while(exchange, PATIENCE, waits)
             .unwrap_or_else(PoisonError::into_inner);
-        assert!(
-            !waited.timed_out(),
-            "rank {}: another rank ended",
-            self.rank
-        );
+        let rank = self.rank;
+        assert!(!waited.timed_out(), "rank {rank}: another rank ended");
         Arc::clone(&exchange.complete)
     }
 }
 
 fn bytes(values: &[f32]) -> Vec<u8> {
-    values
-        .iter()
-        .flat_map(|value| value.to_le_bytes())
-        .collect()
+    values.iter().flat_map(|v| v.to_le_bytes()).collect()
 }
 
 fn floats(bytes: &[u8]) -> Vec<f32> {
@@ -92,7 +85,7 @@ impl Collective for ThreadRank {
 
     fn all_reduce_sum(&self, values: &mut [f32]) {
         let all = self.exchange(bytes(values));
-        let (first, others) = all.split_first().unwrap_or_else(|| unreachable!());
+        let (first, others) = all.split_first().unwrap();
         values.copy_from_slice(&floats(first));
         for other in others {
             for (sum, value) in values.iter_mut().zip(floats(other)) {
@@ -111,9 +104,6 @@ impl Collective for ThreadRank {
 }
 
 /// Runs the work of each rank in a thread; returns the results in the order of ranks.
-///
-/// # Panics
-/// If a rank panics.
 pub fn on_ranks<T: Send>(world: usize, work: impl Fn(Rc<dyn Collective>) -> T + Sync) -> Vec<T> {
     let exchange = Exchange {
         given: vec![None; world],
@@ -126,11 +116,12 @@ pub fn on_ranks<T: Send>(world: usize, work: impl Fn(Rc<dyn Collective>) -> T + 
             .map(|rank| {
                 scope.spawn(move || {
                     let shared = Arc::clone(shared);
-                    work(Rc::new(ThreadRank {
+                    let rank = ThreadRank {
                         rank,
                         world,
                         shared,
-                    }))
+                    };
+                    work(Rc::new(rank))
                 })
             })
             .collect();
@@ -143,9 +134,6 @@ pub fn on_ranks<T: Send>(world: usize, work: impl Fn(Rc<dyn Collective>) -> T + 
 }
 
 /// Writes `chains.csv` (chains of HierarCaps' form) and `ranks.tsv` (lineages of 16 labels).
-///
-/// # Panics
-/// If they cannot be written.
 pub fn write_chains(folder: &Path) {
     let (kinds, places) = (
         ["dog", "cat", "bird", "car"],
@@ -161,15 +149,11 @@ pub fn write_chains(folder: &Path) {
             ));
         }
     }
-    let write = |name: &str, text: String| {
-        let path = folder.join(name);
-        fs::write(&path, text).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-    };
-    write("chains.csv", rows);
+    fs::write(folder.join("chains.csv"), rows).unwrap();
     let mut ranks = String::from("kingdom\tphylum\tclass\torder\n");
     for i in 0..16 {
         let row = format!("k{}\tp{}\tc{}\to{i}\n", i / 8, i / 4, i / 2);
         ranks.push_str(&row);
     }
-    write("ranks.tsv", ranks);
+    fs::write(folder.join("ranks.tsv"), ranks).unwrap();
 }

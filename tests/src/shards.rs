@@ -3,28 +3,26 @@
 use std::fs;
 use std::path::Path;
 
-use espalier_core::bundle::{BundleFile, BundleFiles, Manifest, Part, pack, sha256_hex};
+use espalier_core::bundle::{BundleFile, BundleFiles, Part, pack, sha256_hex};
 use espalier_core::caption::files;
 use espalier_core::weights::{HostTensor, Tensors, q8};
 
+use crate::models::manifest;
+
 /// Writes the bundle at `from` to `to` with its image encoder in two shards. Its captions are in
 /// two shards already: bare names first, finer captions later.
-///
-/// # Panics
-/// If a file cannot be read or written, or differs from the manifest.
 pub fn in_shards(from: &Path, to: &Path) {
-    let read = |name: &str| fs::read(from.join(name)).unwrap_or_else(|e| panic!("{name}: {e}"));
-    let mut manifest = Manifest::parse(&read("manifest.json")).unwrap_or_else(|e| panic!("{e}"));
+    let read = |name: &str| fs::read(from.join(name)).unwrap();
+    let mut manifest = manifest(from);
     let mut bundle = BundleFiles::default();
     for file in &manifest.files {
-        bundle
-            .insert_checked(&manifest, &file.path, read(&file.path))
-            .unwrap_or_else(|e| panic!("{e}"));
+        let added = bundle.insert_checked(&manifest, &file.path, read(&file.path));
+        added.unwrap();
     }
     let mut made: Vec<(BundleFile, Vec<u8>)> = Vec::new();
     let mut add = |path: &str, tensors: &Tensors| {
         let most = |name: &str, t: &HostTensor| q8::is_worth_quantising(name, t).then_some(q8::Q6);
-        let content = tensors.write(most).unwrap_or_else(|e| panic!("{e}"));
+        let content = tensors.write(most).unwrap();
         let bytes = pack(&content);
         let file = BundleFile {
             path: path.to_owned(),
@@ -38,9 +36,7 @@ pub fn in_shards(from: &Path, to: &Path) {
         made.push((file, bytes));
     };
 
-    let mut first = bundle
-        .tensors(files::IMAGE)
-        .unwrap_or_else(|e| panic!("{e}"));
+    let mut first = bundle.tensors(files::IMAGE).unwrap();
     let names: Vec<String> = first.tensors.keys().cloned().collect();
     let second = first.tensors.split_off(&names[names.len() / 2]);
     add(files::IMAGE, &first);
@@ -49,11 +45,11 @@ pub fn in_shards(from: &Path, to: &Path) {
 
     let rest = manifest.files.iter().filter(|f| f.path != files::IMAGE);
     made.extend(rest.map(|f| (f.clone(), read(&f.path))));
-    fs::create_dir_all(to).unwrap_or_else(|e| panic!("{e}"));
+    fs::create_dir_all(to).unwrap();
     for (file, bytes) in &made {
-        fs::write(to.join(&file.path), bytes).unwrap_or_else(|e| panic!("{e}"));
+        fs::write(to.join(&file.path), bytes).unwrap();
     }
     manifest.files = made.into_iter().map(|(file, _)| file).collect();
-    let json = serde_json::to_vec(&manifest).unwrap_or_else(|e| panic!("{e}"));
-    fs::write(to.join("manifest.json"), json).unwrap_or_else(|e| panic!("{e}"));
+    let json = serde_json::to_vec(&manifest).unwrap();
+    fs::write(to.join("manifest.json"), json).unwrap();
 }

@@ -8,7 +8,6 @@ mod recipes;
 mod renamed;
 mod rules;
 mod schedule;
-mod trainable;
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -21,13 +20,12 @@ pub use espalier_data::{Needs, RankText};
 use espalier_io::exit::usage;
 use layers::{layer_of, merge, read_table};
 pub use loss::*;
-pub use method_name::MethodName;
+pub use method_name::{MethodName, Trainable};
 use recipes::{layer_text, method_layer};
 use renamed::rename;
 pub use schedule::Schedule;
 use serde::{Deserialize, Serialize};
 use toml::Table;
-pub use trainable::Trainable;
 
 /// Kind of the training data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]

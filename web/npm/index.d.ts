@@ -32,6 +32,8 @@ export interface EspalierRung {
   radius: number;
   /** Score of photo and caption, larger is closer. */
   similarity: number;
+  /** Probability that the caption is true; never grows along the ladder. */
+  p?: number;
   /** Node of the taxonomy that the caption speaks of. */
   node?: string;
 }
@@ -44,6 +46,15 @@ export interface EspalierStep {
   p: number;
 }
 
+/** Something else that a photo shows. */
+export interface EspalierShown {
+  text: string;
+  p: number;
+  role: "subject" | "doing" | "thing" | "place";
+  /** Node of the taxonomy that means the same. */
+  node?: string;
+}
+
 /** What Espalier says about a photo. */
 export interface EspalierResult {
   model: { name: string; version: string; sha256: string };
@@ -51,12 +62,16 @@ export interface EspalierResult {
   image: { width: number; height: number; sha256: string };
   /** From general to specific. */
   ladder: EspalierRung[];
+  /** Number of rungs, from the first on, that the evidence carries; the others are guesses. */
+  said?: number;
+  /** Most certain first; absent if the model has no detectors. */
+  shows?: EspalierShown[];
   /** `stop` is the deepest node of the path down to which the evidence carries. */
   taxonomy: { path: EspalierStep[]; stop: string };
   timing_ms: Record<string, number>;
 }
 
-/** A result with all that it takes to compute it again: `espalier verify` reads it. */
+/** A result with all that it takes to compute it again: `trainer verify` reads it. */
 export interface EspalierReceipt {
   format: "espalier-receipt/1";
   result: EspalierResult;

@@ -56,7 +56,6 @@ fn App(
     let controller = AppController::new(base, model, link.backend);
     let sample = link.sample.clone();
     let workspace = Workspace::new(controller, link);
-    provide_context(controller);
     provide_context(workspace);
     provide_context(Folder::new(workspace));
     let live = Live::default();

@@ -6,7 +6,6 @@ use std::rc::Rc;
 use futures::FutureExt as _;
 use futures::future::{LocalBoxFuture, Shared};
 use gloo_timers::callback::Timeout;
-use js_sys::ArrayBuffer;
 use leptos::prelude::*;
 use wasm_bindgen_futures::spawn_local;
 use web_sys::File;
@@ -15,12 +14,11 @@ use crate::engine::client::Client;
 use crate::engine::probe::probe;
 use crate::load::lists::{self, Lists};
 use crate::load::{crash, manifest_of};
-use crate::messages::photo_id::PhotoId;
 use crate::messages::protocol::{BUILD, Backend, Request, Response};
-use crate::messages::query::{Query, QueryAnswer};
-use crate::pending_queries::{PendingQueries, Report};
+use crate::messages::query::{PhotoId, Query, QueryAnswer};
+use crate::pending_queries::{PendingQueries, Progress};
 use crate::photo::{Photo, bytes_of};
-use crate::state::choice::{Missing, Preference, Probe};
+use crate::state::choice::{Missing, Probe};
 use crate::state::session::{Answer, Command, Engine, Event, Session};
 use crate::ui_error::UiError;
 
@@ -49,7 +47,7 @@ struct Resources {
 
 impl AppController {
     /// Creates a controller for the page at `base` (its folder's address) with the model of this name.
-    pub fn new(base: String, model: String, preference: Preference) -> Self {
+    pub fn new(base: String, model: String, requested: Option<Backend>) -> Self {
         let manifest_url = format!("{base}{}", manifest_of(&model));
         let (folder, manifest) = (base.clone(), manifest_url.clone());
         let lists = async move { lists::read(&folder, &manifest).await };
@@ -64,15 +62,15 @@ impl AppController {
             last_id: Cell::new(0),
         };
         let controller = Self {
-            session: RwSignal::new(Session::new(preference)),
+            session: RwSignal::new(Session::new(requested)),
             photo: RwSignal::new_local(None),
             numbers: RwSignal::new(false),
             resources: StoredValue::new_local(Rc::new(resources)),
         };
         if let Some(backend) = crash::take_crashed() {
-            controller
-                .session
-                .update(|session| drop(session.next(Event::CrashedBefore(backend))));
+            controller.session.update(|session| {
+                session.next(Event::CrashedBefore(backend));
+            });
         }
         // Leaving the page during a load is not a crash.
         leptos::leptos_dom::helpers::window_event_listener_untyped("pagehide", |_| {
@@ -117,22 +115,26 @@ impl AppController {
         }
     }
 
-    /// Sends a query to the worker, optionally with a photo's bytes. `report` receives the progress
-    /// of downloads that the query needs.
+    /// Sends a query to the worker, optionally with a photo's bytes and with a signal for its
+    /// progress.
     ///
     /// # Errors
-    /// The worker's error, or when no worker is running.
+    /// As [`bytes_of`], the worker's error, or when no worker is running.
     pub async fn ask(
         self,
         query: Query,
-        photo: Option<ArrayBuffer>,
-        report: Report,
+        photo: Option<&File>,
+        progress: Option<Progress>,
     ) -> Result<QueryAnswer, UiError> {
+        let bytes = match photo {
+            Some(file) => Some(bytes_of(file).await?),
+            None => None,
+        };
         let resources = self.resources();
-        let (id, answer) = resources.pending_queries.open(report);
+        let (id, answer) = resources.pending_queries.open(progress);
         resources
             .client
-            .send(&Request::Query { id, query }, photo.as_ref())?;
+            .send(&Request::Query { id, query }, bytes.as_ref())?;
         answer
             .await
             .unwrap_or_else(|_| Err(UiError::died("the engine stopped before it answered")))
@@ -143,23 +145,22 @@ impl AppController {
     /// # Errors
     /// As [`AppController::ask`].
     pub async fn ask_about(self, query: Query) -> Result<QueryAnswer, UiError> {
-        self.ask(query, None, Rc::new(|_, _| ())).await
+        self.ask(query, None, None).await
     }
 
     /// Reads a photo, or a region of it as in [`Query::Read`], whatever photo is displayed. Returns its
     /// answer and its distance to the root.
     ///
     /// # Errors
-    /// As [`bytes_of`] and [`AppController::ask`], and when page and engine are of different versions.
+    /// As [`AppController::ask`], and when page and engine are of different versions.
     pub async fn read(
         self,
         photo: PhotoId,
         file: &File,
         region: Option<[f32; 4]>,
     ) -> Result<(Answer, f64), UiError> {
-        let bytes = bytes_of(file).await?;
         let query = Query::Read { photo, region };
-        match self.ask(query, Some(bytes), Rc::new(|_, _| ())).await? {
+        match self.ask(query, Some(file), None).await? {
             QueryAnswer::Read { json, radius } => Ok((Answer::parse(photo, json)?, radius)),
             _ => Err(UiError::other_answer()),
         }
@@ -184,10 +185,14 @@ impl AppController {
             .with(|session| matches!(session.engine, Engine::Ready(_)))
     }
 
-    /// Returns the page's folder and the address of the model's manifest.
-    pub fn addresses(self) -> (String, String) {
-        let resources = self.resources();
-        (resources.base.clone(), resources.manifest_url.clone())
+    /// Returns the address of the page's folder.
+    pub fn base(self) -> String {
+        self.resources().base.clone()
+    }
+
+    /// Returns the address of the model's manifest.
+    pub fn manifest_url(self) -> String {
+        self.resources().manifest_url.clone()
     }
 
     /// Returns the name of the model's folder.
@@ -195,19 +200,19 @@ impl AppController {
         self.resources().model.clone()
     }
 
-    /// Passes an event to the session and executes the resulting commands.
+    /// Passes an event to the session and executes the resulting command, if any.
     pub fn dispatch(self, event: Event) {
         if matches!(event, Event::Received(Response::Ready(_))) {
             crash::note_started();
         }
-        let commands = self.session.try_update(|session| session.next(event));
+        let command = self.session.try_update(|session| session.next(event));
         if !self
             .session
             .with_untracked(|session| matches!(session.engine, Engine::Loading { .. }))
         {
             crash::clear_marker();
         }
-        for command in commands.unwrap_or_default() {
+        if let Some(command) = command.flatten() {
             self.execute(command);
         }
         self.restart_watchdog();
@@ -273,7 +278,7 @@ impl AppController {
             return;
         };
         spawn_local(async move {
-            match photo.bytes().await {
+            match bytes_of(&photo.file).await {
                 Ok(bytes) => {
                     let request = Request::Caption { id };
                     self.report_failure(self.resources().client.send(&request, Some(&bytes)));
@@ -308,12 +313,4 @@ impl AppController {
         // Dropping the old timer stops it.
         self.resources().watchdog.replace(watchdog);
     }
-}
-
-/// Returns the controller of the current component.
-///
-/// # Panics
-/// Never on this page: `app::start` provides it to every component.
-pub fn use_controller() -> AppController {
-    expect_context::<AppController>()
 }

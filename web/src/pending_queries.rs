@@ -2,19 +2,19 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
-use std::rc::Rc;
 
 use futures::channel::oneshot;
+use leptos::prelude::*;
 
 use crate::messages::query::{QueryAnswer, QueryId, Reply};
 use crate::ui_error::UiError;
 
-/// Callback that receives the bytes that have arrived and the total.
-pub type Report = Rc<dyn Fn(u64, u64)>;
+/// What is done of a query that takes long, and the total.
+pub type Progress = RwSignal<Option<(u64, u64)>>;
 
 struct Pending {
     done: oneshot::Sender<Result<QueryAnswer, UiError>>,
-    report: Report,
+    progress: Option<Progress>,
 }
 
 /// The pending queries.
@@ -28,14 +28,14 @@ impl PendingQueries {
     /// Registers a query; returns its number and the receiver of its answer.
     pub fn open(
         &self,
-        report: Report,
+        progress: Option<Progress>,
     ) -> (QueryId, oneshot::Receiver<Result<QueryAnswer, UiError>>) {
         let id = QueryId(self.last.get() + 1);
         self.last.set(id.0);
         let (done, answer) = oneshot::channel();
         self.pending
             .borrow_mut()
-            .insert(id, Pending { done, report });
+            .insert(id, Pending { done, progress });
         (id, answer)
     }
 
@@ -43,9 +43,9 @@ impl PendingQueries {
     pub fn resolve(&self, id: QueryId, reply: Reply) {
         let answer = match reply {
             Reply::Fetching { loaded, total } => {
-                let report = self.pending.borrow().get(&id).map(|p| Rc::clone(&p.report));
-                if let Some(report) = report {
-                    report(loaded, total);
+                let progress = self.pending.borrow().get(&id).and_then(|p| p.progress);
+                if let Some(progress) = progress {
+                    progress.set(Some((loaded, total)));
                 }
                 return;
             }

@@ -10,7 +10,7 @@ use web_sys::{
 };
 
 use crate::load::js::message_of;
-use crate::messages::photo_id::PhotoId;
+use crate::messages::query::PhotoId;
 use crate::ui_error::{Cause, UiError};
 
 /// Longest side of an image that is read from a link, in pixels; larger images are scaled down.
@@ -51,19 +51,6 @@ impl Photo {
             file,
             url,
         })
-    }
-
-    /// Returns the name of the file.
-    pub fn name(&self) -> String {
-        self.file.name()
-    }
-
-    /// Reads the bytes of the file.
-    ///
-    /// # Errors
-    /// As [`bytes_of`].
-    pub async fn bytes(&self) -> Result<ArrayBuffer, UiError> {
-        bytes_of(&self.file).await
     }
 }
 

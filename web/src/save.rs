@@ -1,4 +1,4 @@
-//! Saves files, copies text to the clipboard, and stores small values in the browser.
+//! Saves and opens files, copies text to the clipboard, and stores small values in the browser.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use js_sys::{Array, Reflect};
 use leptos::prelude::{document, set_timeout, window};
 use wasm_bindgen::JsCast as _;
 use wasm_bindgen_futures::JsFuture;
-use web_sys::{Blob, BlobPropertyBag, HtmlAnchorElement, Storage, Url};
+use web_sys::{Blob, BlobPropertyBag, HtmlAnchorElement, HtmlInputElement, Storage, Url};
 
 /// How long the object URL of a saved file stays valid.
 const URL_LIFETIME: Duration = Duration::from_secs(30);
@@ -42,6 +42,14 @@ pub fn save_text(text: &str, name: &str, kind: &str) {
     if let Ok(blob) = Blob::new_with_str_sequence_and_options(&parts, &options) {
         save(&blob, name);
     }
+}
+
+/// Returns the text of the file that was chosen in an input, and allows the same file to be chosen
+/// again; `None` without a file, or if it cannot be read.
+pub async fn chosen_text(input: HtmlInputElement) -> Option<String> {
+    let file = input.files()?.get(0)?;
+    input.set_value("");
+    JsFuture::from(file.text()).await.ok()?.as_string()
 }
 
 /// Copies a text to the clipboard; returns false if that is not allowed.

@@ -8,8 +8,7 @@ use leptos::prelude::*;
 use wasm_bindgen_futures::spawn_local;
 use web_sys::File;
 
-use crate::messages::photo_id::PhotoId;
-use crate::messages::query::{Query, QueryAnswer};
+use crate::messages::query::{PhotoId, Query, QueryAnswer};
 use crate::save::{store, stored};
 use crate::state::session::Engine;
 use crate::ui_error::UiError;
@@ -106,10 +105,7 @@ impl Taught {
         let QueryAnswer::Learned { concept, check } = controller.ask_about(query).await? else {
             return Err(UiError::other_answer());
         };
-        let mut all = self.concepts.get_untracked();
-        all.retain(|known| known.id() != concept.id());
-        all.push(concept);
-        self.teach(all).await?;
+        self.teach(self.with(vec![concept])).await?;
         Ok(check)
     }
 
@@ -120,13 +116,16 @@ impl Taught {
         };
         match TaughtFile::parse(&text, &model) {
             Err(error) => self.error.set(Some(UiError::bad_concepts(error))),
-            Ok(file) => {
-                let mut all = self.concepts.get_untracked();
-                all.retain(|known| file.concepts.iter().all(|new| new.id() != known.id()));
-                all.extend(file.concepts);
-                self.apply(all).await;
-            }
+            Ok(file) => self.apply(self.with(file.concepts)).await,
         }
+    }
+
+    /// Returns the concepts with these, each in place of an earlier one of its id.
+    fn with(self, new: Vec<TaughtConcept>) -> Vec<TaughtConcept> {
+        let mut all = self.concepts.get_untracked();
+        all.retain(|known| new.iter().all(|new| new.id() != known.id()));
+        all.extend(new);
+        all
     }
 
     /// Forgets a concept.

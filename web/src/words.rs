@@ -6,7 +6,7 @@ mod verdict;
 
 pub use answer::{
     also_sentence, answer_at, answer_guess, answer_sentence, guess_sentence, position, sentence,
-    two_things,
+    told, two_things,
 };
 pub use certainty::{certainty, format_duration, how_sure, how_sure_of};
 pub use verdict::{part_sentences, verdict_sentences};

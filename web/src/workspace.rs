@@ -10,29 +10,22 @@ use wasm_bindgen_futures::spawn_local;
 
 use crate::controller::AppController;
 use crate::load::tree;
-use crate::messages::photo_id::PhotoId;
-use crate::messages::query::{Query, QueryAnswer, TreeSource};
+use crate::messages::query::{PhotoId, Place, Query, QueryAnswer, TreeSource};
 use crate::state::dial::Dial;
 use crate::state::link::{HASH_DIGITS, Link};
 use crate::state::outline::Outline;
 use crate::state::session::{Answer, Work};
 use crate::ui_error::UiError;
 
-/// The place of the photo in the displayed tree.
+/// The photo, and its place in the displayed tree.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlacedPhoto {
     /// The photo.
     pub photo: PhotoId,
     /// The tree.
     pub tree: TreeSource,
-    /// Probability of each node, in the order of the taxonomy.
-    pub p: Vec<f32>,
-    /// Path and stop.
-    pub path: TaxonomyResult,
-    /// Distance of the photo to the root.
-    pub radius: f64,
-    /// Distance to the root in each factor of a product space; empty for other spaces.
-    pub factors: Vec<f64>,
+    /// Its place in the tree.
+    pub place: Place,
 }
 
 /// A photo that the engine has read.
@@ -133,10 +126,8 @@ impl Workspace {
         self.placed.with(|placed| {
             let placed = placed.as_ref();
             let placed = placed.filter(|p| p.photo == answer.photo && p.tree == source);
-            placed.map_or_else(
-                || answer.result.taxonomy.clone(),
-                |placed| placed.path.clone(),
-            )
+            let path = placed.map(|placed| &placed.place.path);
+            path.unwrap_or(&answer.result.taxonomy).clone()
         })
     }
 
@@ -190,7 +181,7 @@ impl Workspace {
         if self.tree.with_untracked(|tree| matches!(tree, Some(Ok(_)))) {
             return;
         }
-        let (_, manifest) = self.controller.addresses();
+        let manifest = self.controller.manifest_url();
         spawn_local(async move {
             let loaded = tree::load(&manifest).await.map(Arc::new);
             if let Ok(tree) = &loaded
@@ -210,12 +201,17 @@ impl Workspace {
         if !self.nouns.with_untracked(|nouns| nouns.is_empty()) {
             return;
         }
-        let (_, manifest) = self.controller.addresses();
+        let manifest = self.controller.manifest_url();
         spawn_local(async move {
             if let Ok(nouns) = tree::load_nouns(&manifest).await {
                 self.nouns.set(Arc::new(nouns));
             }
         });
+    }
+
+    /// Returns the address of this page with a link in it.
+    pub fn address(self, link: &Link) -> String {
+        format!("{}{}", self.controller.base(), link.to_query())
     }
 
     /// Returns a link to the current view: node, sample, dial and the model. Never a photo.
@@ -259,7 +255,7 @@ impl Workspace {
             let name = self
                 .controller
                 .photo
-                .with_untracked(|photo| photo.as_ref().map(|p| p.name()));
+                .with_untracked(|photo| photo.as_ref().map(|p| p.file.name()));
             self.seen.update(|seen| {
                 let name = name.unwrap_or_default();
                 seen.retain(|other| other.id != photo);
@@ -288,28 +284,14 @@ impl Workspace {
     fn ask_place(self, photo: PhotoId, tree: TreeSource, below: Option<String>) {
         let query = Query::Place { photo, tree, below };
         spawn_local(async move {
-            let Ok(QueryAnswer::Place {
-                p,
-                path,
-                radius,
-                factors,
-            }) = self.controller.ask_about(query).await
-            else {
-                return;
-            };
-            if self.tree_source.get_untracked() != tree {
-                return;
+            let answer = self.controller.ask_about(query).await;
+            if let Ok(QueryAnswer::Place(place)) = answer
+                && self.tree_source.get_untracked() == tree
+            {
+                self.show_path(&place.path);
+                let placed = PlacedPhoto { photo, tree, place };
+                self.placed.set(Some(Arc::new(placed)));
             }
-            let placed = PlacedPhoto {
-                photo,
-                tree,
-                p,
-                path,
-                radius,
-                factors,
-            };
-            self.show_path(&placed.path);
-            self.placed.set(Some(Arc::new(placed)));
         });
     }
 

@@ -192,7 +192,7 @@ class Engine {
       progress: ({ stage, loaded, total, file }) => this.#progress(stage, loaded, total, file),
       ready: ({ type, ...info }) => this.#ready(info),
       result: ({ id, json }) => this.#answer("result", id, json),
-      finer: ({ id, json }) => this.#finer(id, json),
+      finer: ({ id, json }) => this.#finer(id, json).catch(() => {}),
       narrated: ({ id, narration }) => this.#answer("narrated", id, narration),
       lineage: ({ id, lineage, sentence }) => this.#answer("lineage", id, { ...lineage, sentence }),
       superseded: ({ id }) => this.#fail(id, makeError("photo", "A newer photo was read instead.", "Choose it again.")),

@@ -14,6 +14,10 @@ const CRASH_KEY = "espalier-loading";
 // A server has no style sheets and no elements: there this module defines nothing, and can be imported.
 const onPage = "customElements" in globalThis;
 
+const DARK = `color-scheme: dark;
+  --_bg: var(--espalier-bg, #211c18); --_fg: var(--espalier-fg, #f0e9de); --_soft: var(--espalier-soft, #b9ad9d);
+  --_line: var(--espalier-line, #3d352c); --_accent: var(--espalier-accent, #93c898);
+  --_on: var(--espalier-on-accent, #13200f); --_wash: var(--espalier-wash, #24362a); --_fault: var(--espalier-fault, #eb9c80);`;
 const sheet = onPage ? new CSSStyleSheet() : null;
 sheet?.replaceSync(`
 :host {
@@ -26,14 +30,8 @@ sheet?.replaceSync(`
   color: var(--_fg); font: 1rem/1.5 var(--espalier-font, system-ui, -apple-system, "Segoe UI", Roboto, sans-serif);
 }
 :host([hidden]) { display: none; }
-@media (prefers-color-scheme: dark) { :host(:not([theme="light"])) { color-scheme: dark;
-  --_bg: var(--espalier-bg, #211c18); --_fg: var(--espalier-fg, #f0e9de); --_soft: var(--espalier-soft, #b9ad9d);
-  --_line: var(--espalier-line, #3d352c); --_accent: var(--espalier-accent, #93c898);
-  --_on: var(--espalier-on-accent, #13200f); --_wash: var(--espalier-wash, #24362a); --_fault: var(--espalier-fault, #eb9c80); } }
-:host([theme="dark"]) { color-scheme: dark;
-  --_bg: var(--espalier-bg, #211c18); --_fg: var(--espalier-fg, #f0e9de); --_soft: var(--espalier-soft, #b9ad9d);
-  --_line: var(--espalier-line, #3d352c); --_accent: var(--espalier-accent, #93c898);
-  --_on: var(--espalier-on-accent, #13200f); --_wash: var(--espalier-wash, #24362a); --_fault: var(--espalier-fault, #eb9c80); }
+@media (prefers-color-scheme: dark) { :host(:not([theme="light"])) { ${DARK} } }
+:host([theme="dark"]) { ${DARK} }
 *, *::before, *::after { box-sizing: border-box; }
 .box { position: absolute; inset: 0; overflow: hidden; background: var(--_bg);
   border: 1px solid var(--_line); border-radius: var(--espalier-radius, .75rem); }
@@ -68,13 +66,12 @@ function make(tag, attributes = {}, ...children) {
     if (typeof value === "function") element.addEventListener(name, value);
     else if (value !== null && value !== undefined && value !== false) element.setAttribute(name, value === true ? "" : value);
   }
-  element.append(...children.filter((child) => child !== null && child !== undefined));
+  element.append(...children);
   return element;
 }
 
 /** `1234567` as `1.2 MB`, in the units of file managers. */
-const megabytes = (bytes) =>
-  bytes < 1e6 ? `${Math.round(bytes / 1e3)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
+const megabytes = (bytes) => (bytes < 1e6 ? `${Math.round(bytes / 1e3)} kB` : `${(bytes / 1e6).toFixed(1)} MB`);
 
 /** Any error in the form of `makeError` in engine.js, which is fetched later than this file. */
 const asError = (error) =>
@@ -90,15 +87,15 @@ const fetchFile = (name) =>
     throw { cause: "network", what, todo: "Check the connection and try again.", detail: error.message };
   });
 
-/** Sets or removes the crash marker. Without storage there is no marker and nothing else changes. */
-function markLoading(loading) {
+/** What `use` returns for the storage of the page; null if storage is not allowed. */
+function withStorage(use) {
   try {
-    if (loading) localStorage.setItem(CRASH_KEY, "cpu");
-    else localStorage.removeItem(CRASH_KEY);
+    return use(localStorage);
   } catch {
-    // Storage is not allowed.
+    return null;
   }
 }
+const markLoading = (loading) => withStorage((storage) => (loading ? storage.setItem(CRASH_KEY, "cpu") : storage.removeItem(CRASH_KEY)));
 let loads = 0;
 // Leaving the page during a load is not a crash.
 if (onPage) addEventListener("pagehide", () => loads > 0 && markLoading(false));
@@ -118,6 +115,8 @@ class EspalierLadder extends (onPage ? HTMLElement : Object) {
   #copied = null; // why the photo is a copy of the shown image instead of its file, or null
   #generation = 0; // increases with every photo and every close; results of earlier ones are dropped
   #observer = null;
+  #sizeText = "";
+  #missing = null; // the address of a photo that the browser could not show
 
   /** The result of the shown photo, or null: plain JSON, see docs/schema/result.schema.json. */
   get result() {
@@ -185,12 +184,8 @@ class EspalierLadder extends (onPage ? HTMLElement : Object) {
     }
     this.#draw();
     // Near the viewport, the button shows the size, and the model is fetched if the page requests it.
-    this.#observer = new IntersectionObserver(
-      (seen) => {
-        if (seen.some((entry) => entry.isIntersecting)) this.#onNear();
-      },
-      { rootMargin: "200px" },
-    );
+    const onSeen = (seen) => seen.some((entry) => entry.isIntersecting) && this.#onNear();
+    this.#observer = new IntersectionObserver(onSeen, { rootMargin: "200px" });
     this.#observer.observe(this);
     if (this.getAttribute("loading") === "eager") this.#autoLoad();
   }
@@ -198,23 +193,17 @@ class EspalierLadder extends (onPage ? HTMLElement : Object) {
   disconnectedCallback() {
     this.#observer?.disconnect();
     this.#leave();
-    this.#reader?.leave(this);
-    this.#reader = this.#loading = null;
+    this.#closeReader();
   }
 
   attributeChangedCallback(name, before, now) {
     if (!this.#parts || before === now) return;
     if (name === "level") this.#view?.setLevel(now);
-    else if (name === "src") {
-      this.#input = this.#copied = null;
-      if (this.#state === "shown") this.#read({ show: true, again: true }).catch(() => {});
-      else this.#draw();
-    } else if (name === "taxonomy" && this.#state === "shown") this.#read({ show: true, again: true }).catch(() => {});
-    else if (name === "model") {
-      this.#reader?.leave(this);
-      this.#reader = this.#loading = null;
-      if (this.#state === "shown") this.#read({ show: true, again: true }).catch(() => {});
-    } else this.#draw();
+    if (name === "src") this.#input = this.#copied = null;
+    if (name === "model") this.#closeReader();
+    const isQuestion = ["src", "taxonomy", "model"].includes(name);
+    if (isQuestion && this.#state === "shown") this.#read({ show: true, again: true }).catch(() => {});
+    else if (name !== "level" && name !== "model") this.#draw();
     this.#reader?.set?.(this);
   }
 
@@ -277,10 +266,8 @@ class EspalierLadder extends (onPage ? HTMLElement : Object) {
     const onPoster = isReadable || !this.#missing ? this.#sizeText : `The photo “${src.split("/").pop()}” could not be shown. Choose another one.`;
     this.#setText(words ?? (state === "poster" ? onPoster : ""), state === "failed" ? this.#wayOn() : null);
     if (state === "shown" || state === "loading") return;
-    if (this.#view) {
-      this.#view.remove();
-      this.#view = null;
-    }
+    this.#view?.remove();
+    this.#view = null;
     const shown = photo.querySelector("img");
     if (poster && shown?.getAttribute("src") === poster) shown.alt = this.getAttribute("alt") ?? "";
     else if (poster) {
@@ -292,9 +279,6 @@ class EspalierLadder extends (onPage ? HTMLElement : Object) {
       photo.replaceChildren(make("p", {}, "Drop a photo here, or choose one. It is read on this device and never sent."));
     }
   }
-
-  #sizeText = "";
-  #missing = null; // the address of a photo that the browser could not show
 
   #onMissing(address) {
     if (address !== this.getAttribute("src")) return;
@@ -346,13 +330,8 @@ class EspalierLadder extends (onPage ? HTMLElement : Object) {
 
   /** Loads without a press of the button, unless a load has crashed; `reveal` decides what is shown. */
   #autoLoad() {
-    let crashed = false;
-    try {
-      crashed = localStorage.getItem(CRASH_KEY) !== null;
-    } catch {
-      // Storage is not allowed, so no marker was ever set.
-    }
-    if (!crashed) this.#read({ show: !this.hasAttribute("reveal") || this.getAttribute("reveal") === "auto" }).catch(() => {});
+    if (withStorage((storage) => storage.getItem(CRASH_KEY)) !== null) return;
+    this.#read({ show: !this.hasAttribute("reveal") || this.getAttribute("reveal") === "auto" }).catch(() => {});
   }
 
   /** Opens the engine: on this page, or in a frame if this page's policy allows no worker. */
@@ -373,13 +352,11 @@ class EspalierLadder extends (onPage ? HTMLElement : Object) {
   }
 
   #onEngineEvent(name, detail, receipt = null) {
-    if (name === "progress") {
-      const { words, progress } = this.#parts;
-      if (this.#state === "loading" && !words.hidden) {
-        if (detail.total) progress.value = detail.loaded / detail.total;
-        this.#setText(detail.total ? `${detail.words} ${megabytes(detail.loaded)} of ${megabytes(detail.total)}.` : detail.words);
-        if (this.#parts.status.textContent !== detail.words) this.#announce(detail.words);
-      }
+    if (name === "progress" && this.#state === "loading") {
+      const { words, loaded, total } = detail;
+      if (total) this.#parts.progress.value = loaded / total;
+      this.#setText(total ? `${words} ${megabytes(loaded)} of ${megabytes(total)}.` : words);
+      if (this.#parts.status.textContent !== words) this.#announce(words);
     }
     if (name === "finer") {
       if (detail.id !== this.#newest?.id) return;
@@ -401,8 +378,7 @@ class EspalierLadder extends (onPage ? HTMLElement : Object) {
       return this.#newestOf(answer)?.result ?? null;
     }
     const generation = ++this.#generation;
-    const previous = this.#state;
-    if (show && previous !== "shown") this.#startLoading();
+    if (show && this.#state !== "shown") this.#startLoading();
     loads += 1;
     markLoading(true);
     this.#loading = this.#openAndRead(generation);
@@ -422,10 +398,7 @@ class EspalierLadder extends (onPage ? HTMLElement : Object) {
       const shown = asError(error);
       this.#loading = null;
       // After a photo error the engine can read the next photo.
-      if (shown.cause !== "photo") {
-        this.#reader?.leave(this);
-        this.#reader = null;
-      }
+      if (shown.cause !== "photo") this.#closeReader();
       const focused = this.shadowRoot.activeElement !== null;
       this.#state = "failed";
       this.#draw(`${shown.what} ${shown.todo}`);
@@ -434,8 +407,7 @@ class EspalierLadder extends (onPage ? HTMLElement : Object) {
       this.#emit("error", shown);
       throw shown;
     } finally {
-      loads -= 1;
-      if (loads === 0) markLoading(false);
+      if (--loads === 0) markLoading(false);
     }
   }
 
@@ -507,16 +479,18 @@ class EspalierLadder extends (onPage ? HTMLElement : Object) {
     this.#draw();
   }
 
+  #closeReader() {
+    this.#reader?.leave(this);
+    this.#reader = this.#loading = null;
+  }
+
   /** Returns to the poster. A load continues only if other elements need it. */
   #leave({ focus = false } = {}) {
     const was = this.#state;
     if (was === "poster") return;
     this.#generation += 1;
     this.#state = "poster";
-    if (was === "loading" || this.#reader?.element) {
-      this.#reader?.leave(this);
-      this.#reader = this.#loading = null;
-    }
+    if (was === "loading" || this.#reader?.element) this.#closeReader();
     if (this.#input) this.#input = this.#copied = this.#loading = null;
     this.#draw();
     if (focus) (this.#parts.button.hidden ? this.#parts.fileInput : this.#parts.button).focus();

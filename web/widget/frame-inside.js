@@ -5,7 +5,7 @@ import "./espalier-ladder.js";
 
 const EVENTS = ["progress", "ready", "result", "select", "fallback", "error"];
 const METHODS = ["load", "classify", "select"];
-const ATTRIBUTES = ["src", "model", "taxonomy", "level", "poster", "loading", "reveal", "theme", "alt", "credit"];
+const ATTRIBUTES = customElements.get("espalier-ladder").observedAttributes;
 
 const element = document.createElement("espalier-ladder");
 for (const [name, value] of new URL(location.href).searchParams) {

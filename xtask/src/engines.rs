@@ -10,8 +10,8 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde_json::{Map, Value, json};
 
-use crate::digest;
 use crate::transfer::transfer_size;
+use crate::{digest, files};
 
 /// Name of the list in the built page.
 pub const FILE: &str = "engines.json";
@@ -74,10 +74,10 @@ pub fn arrange(dist: &Path, engines: &[&str]) -> Result<()> {
 
 /// Removes the engines of earlier builds.
 fn remove_others(dist: &Path, folder: &str) -> Result<()> {
-    for entry in fs::read_dir(dist)? {
-        let name = entry?.file_name().to_string_lossy().into_owned();
+    for path in files::entries(dist)? {
+        let name = files::name_from(dist, &path);
         if name.starts_with(FOLDER) && name != folder {
-            fs::remove_dir_all(dist.join(name))?;
+            fs::remove_dir_all(path)?;
         }
     }
     Ok(())

@@ -5,25 +5,33 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
+/// Returns the files and folders in a folder, in the order of their paths.
+///
+/// # Errors
+/// Fails if it cannot be read.
+pub fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    let entries = std::fs::read_dir(folder);
+    for entry in entries.with_context(|| format!("cannot read {}", folder.display()))? {
+        found.push(entry?.path());
+    }
+    found.sort();
+    Ok(found)
+}
+
 /// Returns the files in a folder and in those below it, in the order of their paths.
 ///
 /// # Errors
 /// Fails if a folder cannot be read.
 pub fn below(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
-    let mut pending = vec![folder.to_owned()];
-    while let Some(folder) = pending.pop() {
-        let entries = std::fs::read_dir(&folder);
-        for entry in entries.with_context(|| format!("cannot read {}", folder.display()))? {
-            let path = entry?.path();
-            if path.is_dir() {
-                pending.push(path);
-            } else {
-                found.push(path);
-            }
+    for path in entries(folder)? {
+        if path.is_dir() {
+            found.extend(below(&path)?);
+        } else {
+            found.push(path);
         }
     }
-    found.sort();
     Ok(found)
 }
 

@@ -169,13 +169,12 @@ fn compare_files(new: &Path, stored: &Path) -> Result<Option<String>> {
 
 /// Returns the first line that differs. Comments are ignored, because they name library versions.
 fn line_difference(new: &str, stored: &str) -> Option<String> {
-    let lines = |text: &str| -> Vec<(usize, String)> {
-        let numbered = text
-            .lines()
-            .enumerate()
-            .filter(|(_, line)| !line.starts_with('#'));
-        numbered.map(|(i, line)| (i + 1, line.to_owned())).collect()
-    };
+    fn lines(text: &str) -> Vec<(usize, &str)> {
+        let numbered = (1..).zip(text.lines());
+        numbered
+            .filter(|(_, line)| !line.starts_with('#'))
+            .collect()
+    }
     let (new, stored) = (lines(new), lines(stored));
     if new.len() != stored.len() {
         return Some(format!(

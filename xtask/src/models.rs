@@ -5,6 +5,8 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde_json::json;
 
+use crate::files;
+
 /// Name of the list in the built page.
 pub const FILE: &str = "models.json";
 
@@ -14,19 +16,11 @@ pub const FILE: &str = "models.json";
 /// Fails if the folder cannot be read or the list cannot be written.
 pub fn write(dist: &Path) -> Result<()> {
     let folder = dist.join("models");
-    let mut names = Vec::new();
-    let entries = std::fs::read_dir(&folder)
+    let mut models = files::entries(&folder)
         .with_context(|| format!("there are no models in {}", folder.display()))?;
-    for entry in entries {
-        let path = entry?.path();
-        if let Some(name) = path
-            .file_name()
-            .filter(|_| path.join("manifest.json").is_file())
-        {
-            names.push(name.to_string_lossy().into_owned());
-        }
-    }
-    names.sort();
+    models.retain(|path| path.join("manifest.json").is_file());
+    let names = models.iter().map(|path| files::name_from(&folder, path));
+    let names: Vec<String> = names.collect();
     std::fs::write(dist.join(FILE), format!("{:#}\n", json!(names)))
         .with_context(|| format!("cannot write to {}", dist.display()))
 }
@@ -53,11 +47,7 @@ mod tests {
     #[test]
     fn a_page_without_models_is_an_error() {
         let dist = tempfile::tempdir().unwrap();
-        assert!(
-            write(dist.path())
-                .unwrap_err()
-                .to_string()
-                .contains("no models")
-        );
+        let error = write(dist.path()).unwrap_err().to_string();
+        assert!(error.contains("no models"), "{error}");
     }
 }

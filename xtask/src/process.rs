@@ -132,9 +132,10 @@ pub fn stream(command: &mut Command, mut on_line: impl FnMut(&str)) -> Result<Ex
     Ok(child.wait()?)
 }
 
-/// Every file called `program` in the folders of `path` (in order) and then in `extra`.
-pub fn candidates(program: &str, path: &OsStr, extra: &[PathBuf]) -> Vec<PathBuf> {
-    std::env::split_paths(path)
+/// Every file called `program` in the folders of the user's search path (in order) and then in `extra`.
+pub fn candidates(program: &str, extra: &[PathBuf]) -> Vec<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path)
         .chain(extra.iter().cloned())
         .map(|folder| folder.join(program))
         .filter(|file| file.is_file())
@@ -143,9 +144,7 @@ pub fn candidates(program: &str, path: &OsStr, extra: &[PathBuf]) -> Vec<PathBuf
 
 /// Returns the first file called `program` on the user's search path.
 pub fn on_path(program: &str) -> Option<PathBuf> {
-    candidates(program, &std::env::var_os("PATH").unwrap_or_default(), &[])
-        .into_iter()
-        .next()
+    candidates(program, &[]).into_iter().next()
 }
 
 /// Returns the first file called `program` on the user's search path if it starts: on Ubuntu, a browser may
@@ -154,13 +153,14 @@ pub fn working(program: &str) -> Option<PathBuf> {
     on_path(program).filter(|found| succeeds(command(found).arg("--version")))
 }
 
-/// `path` with `folders` prepended, for a child's search path.
+/// The user's search path with `folders` prepended, for a child.
 ///
 /// # Errors
 /// Fails if a folder's name contains the separator of search paths.
-pub fn prepend(folders: &[&Path], path: &OsStr) -> Result<OsString> {
+pub fn prepend(folders: &[&Path]) -> Result<OsString> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
     let front = folders.iter().map(|f| f.to_path_buf());
-    std::env::join_paths(front.chain(std::env::split_paths(path)))
+    std::env::join_paths(front.chain(std::env::split_paths(&path)))
         .context("a tool's folder cannot be part of a search path")
 }
 
@@ -258,9 +258,12 @@ mod tests {
 
     #[test]
     fn prepended_folders_are_searched_first() {
-        let dir = tempfile::tempdir().unwrap();
-        std::fs::write(dir.path().join("sh"), "").unwrap();
-        let path = prepend(&[dir.path()], OsStr::new("/usr/bin:/bin")).unwrap();
-        assert_eq!(candidates("sh", &path, &[])[0], dir.path().join("sh"));
+        let path = prepend(&[Path::new("/tools")]).unwrap();
+        let mut folders = std::env::split_paths(&path);
+        assert_eq!(folders.next(), Some(PathBuf::from("/tools")));
+        assert_eq!(
+            folders.next(),
+            std::env::split_paths(&std::env::var_os("PATH").unwrap()).next()
+        );
     }
 }

@@ -11,10 +11,10 @@ use anyhow::{Context, Result};
 use clap::Args;
 
 use crate::harness::{TRAINER, run_harness};
-use crate::paths;
 use crate::process::{command, prepend, run as execute};
 use crate::setup::venv;
 use crate::totals::Totals;
+use crate::{files, paths};
 
 /// Lists of packages, `python/requirements-*.txt`: of the build and of the tests.
 const LISTS: [&str; 2] = ["build", "test"];
@@ -94,20 +94,17 @@ fn environment(root: &Path, list: &str) -> Result<PathBuf> {
 /// Returns a command of an environment's Python, which also finds the programs of its packages.
 fn with_programs_of(python: &Path) -> Result<Command> {
     let folder = python.parent().unwrap_or(python);
-    let path = prepend(&[folder], &std::env::var_os("PATH").unwrap_or_default())?;
     let mut command = command(python);
-    command.env("PATH", path);
+    command.env("PATH", prepend(&[folder])?);
     Ok(command)
 }
 
 /// Returns the wheel of a folder that was written last, after `start`.
 fn newest_wheel(folder: &Path, start: SystemTime) -> Result<PathBuf> {
     let mut wheels = Vec::new();
-    for entry in std::fs::read_dir(folder)? {
-        let entry = entry?;
-        let path = entry.path();
+    for path in files::entries(folder)? {
         if path.extension().is_some_and(|extension| extension == "whl") {
-            wheels.push((entry.metadata()?.modified()?, path));
+            wheels.push((std::fs::metadata(&path)?.modified()?, path));
         }
     }
     let newest = wheels.into_iter().max();

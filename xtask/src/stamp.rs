@@ -90,41 +90,21 @@ mod tests {
     }
 
     #[test]
-    fn an_untouched_project_is_fresh() {
+    fn a_page_is_fresh_until_a_source_a_setting_or_a_result_changes() {
         let (root, dist) = project();
-        assert!(is_fresh(root.path(), &dist, "release"));
-    }
-
-    #[test]
-    fn another_source_setting_or_result_is_not_fresh() {
-        let (root, dist) = project();
-        assert!(!is_fresh(root.path(), &dist, "debug"));
-        std::fs::rename(
-            root.path().join("web/src/main.rs"),
-            root.path().join("web/src/lib.rs"),
-        )
-        .unwrap();
-        assert!(
-            !is_fresh(root.path(), &dist, "release"),
-            "a source was renamed"
-        );
-        write(root.path(), &dist, "release").unwrap();
+        let fresh = |settings| is_fresh(root.path(), &dist, settings);
+        let built = || write(root.path(), &dist, "release").unwrap();
+        assert!(fresh("release") && !fresh("debug"));
+        let source = |name| root.path().join("web/src").join(name);
+        std::fs::rename(source("main.rs"), source("lib.rs")).unwrap();
+        assert!(!fresh("release"), "a source was renamed");
+        built();
         std::fs::write(root.path().join("Cargo.toml"), "[workspace] ").unwrap();
-        assert!(
-            !is_fresh(root.path(), &dist, "release"),
-            "a source was changed"
-        );
-        write(root.path(), &dist, "release").unwrap();
+        assert!(!fresh("release"), "a source was changed");
+        built();
         std::fs::remove_file(dist.join("index.html")).unwrap();
-        assert!(
-            !is_fresh(root.path(), &dist, "release"),
-            "a result was deleted"
-        );
-    }
-
-    #[test]
-    fn a_page_never_built_is_not_fresh() {
-        let root = tempfile::tempdir().unwrap();
-        assert!(!is_fresh(root.path(), &root.path().join("dist"), "release"));
+        assert!(!fresh("release"), "a result was deleted");
+        std::fs::remove_dir_all(&dist).unwrap();
+        assert!(!fresh("release"), "nothing was built");
     }
 }

@@ -69,11 +69,8 @@ pub fn run(root: &Path, options: &Options) -> Result<Totals> {
     let mut parts = Parts::default();
     parts.run("the tests", "4 minutes", &mut cargo_test(root, mpi))?;
     if mpi {
-        parts.run(
-            "the tests in several processes",
-            "1 minute",
-            &mut ignored(root, mpi, &["--test", "ranks"], &[]),
-        )?;
+        let mut ranks = ignored(root, mpi, "ranks");
+        parts.run("the tests in several processes", "1 minute", &mut ranks)?;
     }
     match (&chromium, page) {
         (Some(chromium), Some(Ok(page))) => {
@@ -83,16 +80,10 @@ pub fn run(root: &Path, options: &Options) -> Result<Totals> {
         (_, None) | (None, _) => {}
     }
     if options.all {
-        parts.run(
-            "the campaign of kills",
-            "1 minute",
-            &mut ignored(root, mpi, &["--test", "torture"], &[]),
-        )?;
-        parts.run(
-            "training on the backend of GPUs",
-            "15 minutes",
-            &mut ignored(root, mpi, &["--test", "gpu"], &[]),
-        )?;
+        let mut kills = ignored(root, mpi, "torture");
+        parts.run("the campaign of kills", "1 minute", &mut kills)?;
+        let mut gpu = ignored(root, mpi, "gpu");
+        parts.run("training on the backend of GPUs", "15 minutes", &mut gpu)?;
     }
     if options.all && !options.no_python {
         let totals = phases::run("the tests of the Python package", "4 minutes", || {
@@ -183,12 +174,9 @@ fn cargo_test(root: &Path, mpi: bool) -> Command {
 }
 
 /// Returns the command for the ignored tests of a program, one at a time.
-fn ignored(root: &Path, mpi: bool, program: &[&str], filters: &[&str]) -> Command {
+fn ignored(root: &Path, mpi: bool, program: &str) -> Command {
     let mut cargo = cargo_test(root, mpi);
-    cargo
-        .args(program)
-        .args(["--", "--ignored", "--test-threads=1"])
-        .args(filters);
+    cargo.args(["--test", program, "--", "--ignored", "--test-threads=1"]);
     cargo
 }
 
@@ -210,38 +198,29 @@ fn in_browsers(
     page: &Path,
     parts: &mut Parts,
 ) -> Result<()> {
-    let mut every = in_chromium(root, options, chromium, page, &["page::"])?;
-    parts.run("the tests in Chromium", "4 minutes", &mut every)?;
+    // For the tests of accessibility.
+    let axe = setup::axe::ensure()?;
+    let tests = |module: &str| {
+        let mut cargo = ignored(root, !options.no_mpi, "browser");
+        cargo
+            .arg(module)
+            .env("ESPALIER_DIST", page)
+            .env("CHROMIUM", &chromium.chromium)
+            .env("CHROMEDRIVER", &chromium.chromedriver)
+            .env("ESPALIER_AXE", &axe);
+        cargo
+    };
+    parts.run("the tests in Chromium", "4 minutes", &mut tests("page::"))?;
     if options.all {
-        let mut nightly = in_chromium(root, options, chromium, page, &["nightly::"])?;
+        let mut nightly = tests("nightly::");
         nightly.env("ESPALIER_TYPESCRIPT", setup::typescript::ensure()?);
         // `cargo xtask agree` runs it, with QEMU.
         nightly.args(["--skip", "without_avx"]);
         setup::firefox::add_to(&mut nightly, root);
-        parts.run(
-            "the tests of a night in browsers",
-            "15 minutes",
-            &mut nightly,
-        )?;
+        let name = "the tests of a night in browsers";
+        parts.run(name, "15 minutes", &mut nightly)?;
     }
     Ok(())
-}
-
-fn in_chromium(
-    root: &Path,
-    options: &Options,
-    chromium: &Browser,
-    page: &Path,
-    filters: &[&str],
-) -> Result<Command> {
-    let mut cargo = ignored(root, !options.no_mpi, &["--test", "browser"], filters);
-    cargo
-        .env("ESPALIER_DIST", page)
-        .env("CHROMIUM", &chromium.chromium)
-        .env("CHROMEDRIVER", &chromium.chromedriver)
-        // For the tests of accessibility.
-        .env("ESPALIER_AXE", setup::axe::ensure()?);
-    Ok(cargo)
 }
 
 #[cfg(test)]

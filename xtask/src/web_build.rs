@@ -1,16 +1,17 @@
 //! The page and its two workers, built by trunk without any download.
 
-use std::ffi::OsString;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::{Context, Result, bail};
-use tempfile::NamedTempFile;
 
 use crate::process::{capture, command, run};
 use crate::setup::target::TARGET;
 use crate::setup::{WasmTools, cargo_tool::CargoTool};
 use crate::{engines, models, offline, paths, phases, sizes, stamp, wire};
+
+const NOT_BUILT: &str = "the page could not be built";
 
 /// Builds the page into `dist/` unless it is up to date, and prints the sizes of its programs.
 /// Budgets apply to the release build only.
@@ -23,7 +24,7 @@ pub fn build(root: &Path, tools: &WasmTools, release: bool) -> Result<()> {
     unless_fresh(root, &dist, &settings, || {
         phases::run("the page and its engines", "10 minutes", || {
             fetch(root)?;
-            trunk(root, tools, release, &[])?;
+            run(&mut trunk(root, tools, release)?).context(NOT_BUILT)?;
             finish(&dist, engines::ALL)
         })
     })?;
@@ -53,7 +54,9 @@ pub fn build_first(root: &Path, tools: &WasmTools) -> Result<PathBuf> {
                 .tempfile_in(root.join("web"))?;
             index.write_all(without(&page, engines::GPU)?.as_bytes())?;
             index.flush()?;
-            trunk(root, tools, true, &first_arguments(&index, &folder))?;
+            let mut trunk = trunk(root, tools, true)?;
+            trunk.args(["--html-output", "index.html", "--dist"]);
+            run(trunk.arg(&folder).arg(index.path())).context(NOT_BUILT)?;
             drop(index);
             finish(&folder, &[engines::CPU])
         })
@@ -75,17 +78,6 @@ fn unless_fresh(
     }
     build()?;
     stamp::write(root, folder, settings)
-}
-
-/// Returns the arguments of trunk for another index and another folder.
-fn first_arguments(index: &NamedTempFile, folder: &Path) -> Vec<OsString> {
-    vec![
-        "--html-output".into(),
-        "index.html".into(),
-        "--dist".into(),
-        folder.into(),
-        index.path().into(),
-    ]
 }
 
 /// Returns the index of the page without the element that makes trunk build a program.
@@ -126,7 +118,8 @@ fn fetch(root: &Path) -> Result<()> {
         .current_dir(root))
 }
 
-fn trunk(root: &Path, tools: &WasmTools, release: bool, more: &[OsString]) -> Result<()> {
+/// Returns the command that builds the page of `web/index.html`.
+fn trunk(root: &Path, tools: &WasmTools, release: bool) -> Result<Command> {
     if !root.join("Trunk.toml").exists() {
         bail!("there is no Trunk.toml in {}", root.display());
     }
@@ -138,8 +131,7 @@ fn trunk(root: &Path, tools: &WasmTools, release: bool, more: &[OsString]) -> Re
     if release {
         build.arg("--release");
     }
-    build.args(more);
-    run(&mut build).context("the page could not be built")
+    Ok(build)
 }
 
 #[cfg(test)]

@@ -1,5 +1,4 @@
-//! Transfer sizes of the page: texts and programs after gzip, weights uncompressed, since static
-//! hosts compress by file type and weights have no known type.
+//! Transfer sizes of the page, and their budgets.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 use crate::transfer::{compressed_size, transfer_size};
-use crate::{engines, offline};
+use crate::{engines, files, offline};
 
 /// Budgets in megabytes (1e6 bytes) of a first answer and of a whole visit.
 const FIRST_MB: f64 = 5.0;
@@ -73,12 +72,8 @@ fn json(path: &Path) -> Result<Value> {
 /// which excludes the demo and the widget.
 fn page(dist: &Path) -> Result<u64> {
     let mut sum = 0;
-    for entry in fs::read_dir(dist)? {
-        let path = entry?.path();
-        let hidden = path
-            .file_name()
-            .is_none_or(|n| n.to_string_lossy().starts_with('.'));
-        if path.is_file() && !hidden {
+    for path in files::entries(dist)? {
+        if path.is_file() && !files::name_from(dist, &path).starts_with('.') {
             sum += transfer_size(&path)?;
         }
     }

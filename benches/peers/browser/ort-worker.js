@@ -34,10 +34,10 @@ const work = {
   },
 };
 
-self.onmessage = async ({ data: { id, name, detail } }) => {
+self.onmessage = async ({ data: { name, detail } }) => {
   try {
-    self.postMessage({ id, value: await work[name](detail) });
+    self.postMessage({ value: await work[name](detail) });
   } catch (error) {
-    self.postMessage({ id, error: String(error) });
+    self.postMessage({ error: String(error) });
   }
 };

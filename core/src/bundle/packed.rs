@@ -35,8 +35,6 @@ pub(super) fn unpack(packed: &[u8], length: u64) -> Result<Vec<u8>, String> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
-
     use super::*;
 
     #[test]

@@ -94,8 +94,7 @@ impl Calibration {
 
     /// Returns the probability of a node at some depth, from the share of the softmax at or below
     /// it.
-    #[must_use]
-    pub fn at_depth(&self, depth: u32, share: f32) -> f32 {
+    pub(super) fn at_depth(&self, depth: u32, share: f32) -> f32 {
         let Some(slope) = self.levels.get(depth as usize) else {
             return share;
         };
@@ -103,16 +102,14 @@ impl Calibration {
     }
 
     /// Returns the factor on the confidence of an image with this radius, in `[0, 1]`.
-    #[must_use]
-    pub fn known(&self, radius: f64) -> f32 {
+    pub(super) fn known(&self, radius: f64) -> f32 {
         let share = |[least, ordinary]: [f64; 2]| (radius - least) / (ordinary - least);
         self.radii.map_or(1.0, share).clamp(0.0, 1.0) as f32
     }
 }
 
 /// Multiplies the log-odds of a probability by `slope`; 0 and 1 are unchanged.
-#[must_use]
-pub fn sharpen(p: f64, slope: f64) -> f64 {
+fn sharpen(p: f64, slope: f64) -> f64 {
     let (yes, no) = (p.powf(slope), (1.0 - p).max(0.0).powf(slope));
     if yes + no > 0.0 { yes / (yes + no) } else { p }
 }

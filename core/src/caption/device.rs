@@ -36,7 +36,7 @@ impl<M: Module> DeviceLoader<M> {
     /// Moves tensors to the device.
     pub(super) fn with(mut self, stored: StoredTensors) -> Result<Self> {
         let tensors = Tensors::from(stored);
-        self.encoder = self.loading.take(self.encoder, tensors, |_| false)?;
+        self.encoder = self.loading.take(self.encoder, tensors)?;
         Ok(self)
     }
 

@@ -262,19 +262,12 @@ impl Captioner {
 mod tests {
     use super::super::calibration::Calibration;
     use super::*;
-    use crate::taxonomy::Taxonomy;
-
-    const TREE: &str = "synset\tnames\thypernyms\tlabelled\n\
-        r\tthing\t\t0\n\
-        a\tanimal\tr\t0\n\
-        c\tcat\ta\t1\n\
-        d\tdog\ta\t1\n\
-        t\ttable\tr\t1\n";
+    use crate::taxonomy::tree_of;
 
     fn classifier() -> (Classifier, Space) {
         let labels = vec![1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0];
-        let taxonomy = Taxonomy::from_tsv(TREE).unwrap();
-        let classifier = Classifier::new(taxonomy, labels, 3, Calibration::of_scale(4.0));
+        let tree = "r = thing; a = animal < r; *c = cat < a; *d = dog < a; *t = table < r";
+        let classifier = Classifier::new(tree_of(tree), labels, 3, Calibration::of_scale(4.0));
         let space = Space::Sphere {
             root: vec![-1.0, 0.0, 0.0],
         };

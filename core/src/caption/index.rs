@@ -194,3 +194,13 @@ impl CaptionIndex {
             .collect()
     }
 }
+
+/// Returns the caption of a node for a test.
+#[cfg(test)]
+pub(super) fn entry(text: &str, node: &str, detail: u8) -> CaptionEntry {
+    CaptionEntry {
+        text: text.into(),
+        node: Some(node.into()),
+        detail,
+    }
+}

@@ -195,30 +195,17 @@ fn by_radius(index: &CaptionIndex, scores: &[f64]) -> Vec<usize> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
-
     use proptest::prelude::*;
 
-    use super::super::index::CaptionEntry;
+    use super::super::index::{CaptionEntry, entry};
     use super::*;
     use crate::geometry::Space;
+    use crate::taxonomy::tree_of;
 
-    const TREE: &str = "synset\tnames\thypernyms\tlabelled\n\
-        r\tthing\t\t0\n\
-        a\tanimal\tr\t0\n\
-        b\tbird\ta\t0\n\
-        p\tpenguin\tb\t1\n\
-        w\tthrush\tb\t1\n\
-        c\tcat\ta\t1\n\
-        t\ttable\tr\t1\n\
-        u\tchair\tr\t1\n";
+    const TREE: &str = "r = thing; a = animal < r; b = bird < a; *p = penguin < b; \
+        *w = thrush < b; *c = cat < a; *t = table < r; *u = chair < r";
 
     fn index(radii: &[f64; 5]) -> CaptionIndex {
-        let entry = |text: &str, node: &str, detail| CaptionEntry {
-            text: text.into(),
-            node: Some(node.into()),
-            detail,
-        };
         let entries = vec![
             entry("an animal", "a", 0),
             entry("a bird", "b", 0),
@@ -232,7 +219,7 @@ mod tests {
 
     /// Returns the ladder of a photo whose path goes to the penguin and stops at this step.
     fn ladder(index: &CaptionIndex, scores: &[f64; 5], stop: usize) -> Vec<Rung> {
-        let taxonomy = Taxonomy::from_tsv(TREE).unwrap();
+        let taxonomy = tree_of(TREE);
         let step = |id: &str| (taxonomy.find(id).unwrap(), 0.9);
         let steps = ["r", "a", "b", "p"].map(step).to_vec();
         build(index, scores, &taxonomy, &TaxonomyPath { steps, stop })
@@ -300,15 +287,8 @@ mod tests {
 
     #[test]
     fn a_short_ladder_has_no_captions_of_other_nodes() {
-        let tsv =
-            "synset\tnames\thypernyms\tlabelled\nr\tthing\t\t0\na\tanimal\tr\t1\nt\ttable\tr\t1\n";
-        let taxonomy = Taxonomy::from_tsv(tsv).unwrap();
-        let entry = |text: &str, node: &str| CaptionEntry {
-            text: text.into(),
-            node: Some(node.into()),
-            detail: 0,
-        };
-        let entries = vec![entry("an animal", "a"), entry("a table", "t")];
+        let taxonomy = tree_of("r = thing; *a = animal < r; *t = table < r");
+        let entries = vec![entry("an animal", "a", 0), entry("a table", "t", 0)];
         let points = vec![0.1, 0.0, 0.5, 0.0];
         let space = Space::Lorentz { curvature: 1.0 };
         let index = CaptionIndex::new(entries, points, 2, &space).unwrap();

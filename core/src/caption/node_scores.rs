@@ -67,12 +67,11 @@ pub(super) fn evaluate(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::taxonomy::tree_of;
 
     #[test]
     fn neither_the_root_nor_what_is_impossible_is_judged_by_evidence() {
-        let tsv = "synset\tnames\thypernyms\tlabelled\n\
-            r\tthing\t\t0\na\tanimal\tr\t0\nc\tcat\ta\t1\nt\ttable\tr\t1\n";
-        let taxonomy = Taxonomy::from_tsv(tsv).unwrap();
+        let taxonomy = tree_of("r = thing; a = animal < r; *c = cat < a; *t = table < r");
         let evidence = Evidence {
             weights: vec![1.0, 1.0],
             stop_weights: None,

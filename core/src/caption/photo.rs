@@ -22,26 +22,24 @@ impl Photo {
     /// # Errors
     /// As [`decode`].
     pub fn open(bytes: &[u8]) -> Result<Self> {
-        let pixels = decode(bytes)?;
-        Ok(Self {
-            info: PhotoInfo {
-                width: pixels.width(),
-                height: pixels.height(),
-                sha256: sha256_hex(bytes),
-            },
-            pixels,
-        })
+        Ok(Self::new(decode(bytes)?, sha256_hex(bytes)))
     }
 
     /// Returns a photo that is in memory already, upright; its hash is that of its pixels, row by row
     /// with three bytes each.
     #[must_use]
     pub fn of_pixels(pixels: RgbImage) -> Self {
+        let sha256 = sha256_hex(pixels.as_raw());
+        Self::new(pixels, sha256)
+    }
+
+    fn new(pixels: RgbImage, sha256: String) -> Self {
+        let (width, height) = pixels.dimensions();
         Self {
             info: PhotoInfo {
-                width: pixels.width(),
-                height: pixels.height(),
-                sha256: sha256_hex(pixels.as_raw()),
+                width,
+                height,
+                sha256,
             },
             pixels,
         }

@@ -60,15 +60,10 @@ pub fn place_text(
 /// embedding.
 #[must_use]
 pub fn nearest_node(space: &Space, text: &[f32], nodes: &[Option<Vec<f32>>]) -> Option<NodeIx> {
-    let mut best: Option<(NodeIx, f64)> = None;
-    for (ix, node) in (0..).map(NodeIx).zip(nodes) {
-        if let Some(logit) = node.as_ref().map(|node| space.logit(node, text))
-            && best.is_none_or(|(_, highest)| logit > highest)
-        {
-            best = Some((ix, logit));
-        }
-    }
-    best.map(|(ix, _)| ix)
+    let nodes = (0..).map(NodeIx).zip(nodes);
+    let logits = nodes.filter_map(|(ix, node)| Some((ix, space.logit(node.as_ref()?, text))));
+    let nearest = logits.reduce(|best, next| if next.1 > best.1 { next } else { best });
+    nearest.map(|(ix, _)| ix)
 }
 
 /// Number of nodes that [`is_near`] compares with all others.
@@ -127,14 +122,11 @@ pub fn node_embeddings(classifier: &Classifier, index: &CaptionIndex) -> Vec<Opt
 #[cfg(test)]
 mod tests {
     use super::super::calibration::Calibration;
-    use super::super::index::CaptionEntry;
+    use super::super::index::entry;
     use super::*;
+    use crate::taxonomy::tree_of;
 
-    const TREE: &str = "synset\tnames\thypernyms\tlabelled\n\
-        r\tthing\t\t0\n\
-        a\tanimal\tr\t0\n\
-        c\tcat\ta\t1\n\
-        t\ttable\tr\t1\n";
+    const TREE: &str = "r = thing; a = animal < r; *c = cat < a; *t = table < r";
 
     fn sphere() -> Space {
         Space::Sphere {
@@ -153,7 +145,7 @@ mod tests {
 
     #[test]
     fn a_text_is_placed_at_the_nearest_node_unless_it_names_one() {
-        let taxonomy = Taxonomy::from_tsv(TREE).unwrap();
+        let taxonomy = tree_of(TREE);
         let lexicon = Lexicon::new([("stool".to_owned(), "t".to_owned())]);
         let place = |text: &str, point: [f32; 2]| {
             let place = place_text(&taxonomy, &sphere(), &lexicon, text, &point, &embeddings());
@@ -194,7 +186,7 @@ mod tests {
 
     #[test]
     fn without_embeddings_a_text_is_placed_at_the_root() {
-        let taxonomy = Taxonomy::from_tsv(TREE).unwrap();
+        let taxonomy = tree_of(TREE);
         let (none, no_nouns) = (vec![None; 4], Lexicon::default());
         let point = [1.0, 0.0];
         let place = place_text(&taxonomy, &sphere(), &no_nouns, "kitten", &point, &none);
@@ -205,14 +197,9 @@ mod tests {
 
     #[test]
     fn labels_and_named_nodes_have_embeddings() {
-        let taxonomy = Taxonomy::from_tsv(TREE).unwrap();
         let labels = vec![0.0, 1.0, 1.0, 0.0];
-        let classifier = Classifier::new(taxonomy, labels, 2, Calibration::of_scale(1.0)).unwrap();
-        let entry = |text: &str, node: &str, detail| CaptionEntry {
-            text: text.into(),
-            node: Some(node.into()),
-            detail,
-        };
+        let calibration = Calibration::of_scale(1.0);
+        let classifier = Classifier::new(tree_of(TREE), labels, 2, calibration).unwrap();
         let entries = vec![
             entry("a thing on the left", "r", 1),
             entry("an animal", "a", 0),

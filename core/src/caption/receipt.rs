@@ -21,16 +21,13 @@ pub struct Receipt {
     /// Preprocessing of the photo for the image encoder.
     pub preprocessing: Preprocess,
     /// Prompt set of the labels' embeddings, if the bundle names one.
-    #[serde(default)]
     pub prompts: Option<String>,
     /// Storage type of the image encoder's weights.
     pub dtype: String,
     /// Part of the photo that was embedded, `[x1, y1, x2, y2]` as shares of its sides; the whole
     /// photo if absent.
-    #[serde(default)]
     pub region: Option<[f32; 4]>,
     /// Node at or below which the answer was restricted; the root if absent.
-    #[serde(default)]
     pub below: Option<String>,
 }
 

@@ -174,20 +174,19 @@ impl Captioner {
 mod tests {
     use super::super::calibration::Calibration;
     use super::*;
-    use crate::taxonomy::Taxonomy;
+    use crate::taxonomy::tree_of;
 
     /// Dogs, birds and things, ten labels of each.
     fn classifier() -> Classifier {
-        let mut tsv = "synset\tnames\thypernyms\tlabelled\n\
-            r\tthing\t\t0\na\tanimal\tr\t0\nd\tdog\ta\t0\nb\tbird\ta\t0\no\tobject\tr\t0\n"
-            .to_owned();
+        let mut rows =
+            "r = thing; a = animal < r; d = dog < a; b = bird < a; o = object < r".to_owned();
         for parent in ["d", "b", "o"] {
             for i in 0..10 {
-                tsv.push_str(&format!("{parent}{i}\t{parent} {i}\t{parent}\t1\n"));
+                rows.push_str(&format!("; *{parent}{i} = {parent} {i} < {parent}"));
             }
         }
-        let taxonomy = Taxonomy::from_tsv(&tsv).unwrap();
-        Classifier::new(taxonomy, vec![0.0; 30], 1, Calibration::of_scale(1.0)).unwrap()
+        let calibration = Calibration::of_scale(1.0);
+        Classifier::new(tree_of(&rows), vec![0.0; 30], 1, calibration).unwrap()
     }
 
     /// The path to a node, whose last step has this probability; the others are certain.

@@ -239,13 +239,9 @@ fn without<'a>(photos: &[&'a [f32]], index: usize) -> Vec<&'a [f32]> {
 mod tests {
     use super::super::calibration::Calibration;
     use super::*;
+    use crate::taxonomy::tree_of;
 
-    const TREE: &str = "synset\tnames\thypernyms\tlabelled\n\
-        r\tthing\t\t0\n\
-        a\tanimal\tr\t0\n\
-        c\tcat\ta\t1\n\
-        d\tdog\ta\t1\n\
-        t\ttable\tr\t1\n";
+    const TREE: &str = "r = thing; a = animal < r; *c = cat < a; *d = dog < a; *t = table < r";
 
     fn lorentz() -> Space {
         Space::Lorentz { curvature: 0.1 }
@@ -259,8 +255,7 @@ mod tests {
     fn classifier() -> Classifier {
         let labels = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.7, 0.7, 0.0]].map(|l| at(l, 0.6));
         let calibration = Calibration::of_scale(100.0);
-        let taxonomy = Taxonomy::from_tsv(TREE).unwrap();
-        Classifier::new(taxonomy, labels.concat(), 3, calibration).unwrap()
+        Classifier::new(tree_of(TREE), labels.concat(), 3, calibration).unwrap()
     }
 
     fn bella(photos: &[[f32; 3]]) -> TaughtConcept {
@@ -305,8 +300,7 @@ mod tests {
             below: "x".into(),
             ..bella(&APART)
         };
-        let taxonomy = Taxonomy::from_tsv(TREE).unwrap();
-        let placed = placed_in(&taxonomy, &[lost, bella(&APART)]);
+        let placed = placed_in(&tree_of(TREE), &[lost, bella(&APART)]);
         assert_eq!(placed, [bella(&APART)]);
     }
 
@@ -349,9 +343,8 @@ mod tests {
         };
         // All photos share their last coordinate, which no label has.
         let labels = [[1.0, 0.0], [0.0, 1.0], [0.7, 0.7]].map(|[x, y]| unit([x, y, 0.0, 0.0]));
-        let taxonomy = Taxonomy::from_tsv(TREE).unwrap();
         let calibration = Calibration::of_scale(100.0);
-        let known = Classifier::new(taxonomy, labels.concat(), 4, calibration).unwrap();
+        let known = Classifier::new(tree_of(TREE), labels.concat(), 4, calibration).unwrap();
         let photo = |[x, y, z]: [f32; 3]| unit([0.5 * x, 0.5 * y, 0.5 * z, 2.0]);
         let concept = TaughtConcept {
             photos: APART.map(photo).to_vec(),

@@ -19,11 +19,7 @@ pub fn half_aperture<const D: usize>(x: Tensor<D>, c: Tensor<D>) -> Tensor<D> {
 }
 
 /// [`half_aperture`] with another `eps`, which decides on the widest cone.
-///
-/// # Shapes
-/// `x [.., d]`, `c [.., 1] -> [.., 1]`
-#[must_use]
-pub fn half_aperture_eps<const D: usize>(x: Tensor<D>, c: Tensor<D>, eps: f64) -> Tensor<D> {
+fn half_aperture_eps<const D: usize>(x: Tensor<D>, c: Tensor<D>, eps: f64) -> Tensor<D> {
     let sine = (norm(x) * c.sqrt() + eps).recip() * (2.0 * MIN_RADIUS);
     asin_clamped(sine, eps)
 }

@@ -108,48 +108,34 @@ impl LogScalar {
 mod tests {
     use super::*;
 
-    fn value(scalar: &LogScalar) -> f32 {
-        scalar.value().into_scalar()
-    }
-
-    fn near(found: f32, expected: f32) {
-        assert!(
-            (found - expected).abs() < 1e-5 * expected,
-            "{found}, {expected}"
-        );
+    fn near(scalar: &LogScalar, expected: f32) {
+        let found: f32 = scalar.value().into_scalar();
+        let gap = (found - expected).abs();
+        assert!(gap < 1e-5 * expected, "{found}, {expected}");
     }
 
     #[test]
     fn scalars_start_at_the_published_values() {
         let device = Device::flex();
-        near(value(&LogScalarConfig::curvature().init(&device)), 1.0);
-        near(value(&LogScalarConfig::alpha(16).init(&device)), 0.25);
-        near(
-            value(&LogScalarConfig::logit_scale().init(&device)),
-            14.285_714,
-        );
+        near(&LogScalarConfig::curvature().init(&device), 1.0);
+        near(&LogScalarConfig::alpha(16).init(&device), 0.25);
+        near(&LogScalarConfig::logit_scale().init(&device), 14.285_714);
     }
 
     #[test]
     fn values_are_clamped_and_stay_learned() {
         let device = Device::flex();
-        let set = |config: LogScalarConfig, to: f64, device: &Device| {
-            let mut scalar = config.init(device);
+        let set = |config: LogScalarConfig, to: f64| {
+            let mut scalar = config.init(&device);
             scalar.log = scalar.log.map(|log| log.full_like(to.ln()));
             scalar.clamped()
         };
         for (to, expected) in [(0.01, 0.1), (0.5, 0.5), (20.0, 10.0)] {
-            near(
-                value(&set(LogScalarConfig::curvature(), to, &device)),
-                expected,
-            );
+            near(&set(LogScalarConfig::curvature(), to), expected);
         }
         // No lower limit.
-        near(value(&set(LogScalarConfig::alpha(16), 1e-6, &device)), 1e-6);
-        near(
-            value(&set(LogScalarConfig::logit_scale(), 500.0, &device)),
-            100.003,
-        );
+        near(&set(LogScalarConfig::alpha(16), 1e-6), 1e-6);
+        near(&set(LogScalarConfig::logit_scale(), 500.0), 100.003);
         let autodiff = Device::flex().autodiff();
         let learned = LogScalarConfig::curvature().init(&autodiff);
         let learned = learned.clamped();

@@ -168,15 +168,11 @@ impl Space {
     pub fn logit(&self, x: &[f32], y: &[f32]) -> f64 {
         match self {
             Self::Sphere { .. } => dot(x, y),
-            Self::Lorentz { .. } => -mean(&self.each(x, y, Hyperboloid::dist)),
-            Self::Product {
-                join: DistanceReduction::L1,
-                ..
-            } => -mean(&self.each(x, y, Hyperboloid::dist)),
             Self::Product {
                 join: DistanceReduction::L2,
                 ..
             } => -mean(&self.each(x, y, |h, x, y| h.dist(x, y).powi(2))).sqrt(),
+            _ => -mean(&self.each(x, y, Hyperboloid::dist)),
         }
     }
 

@@ -3,20 +3,20 @@
 use espalier_kernels::{Heads, PackedWeights, ROW_BLOCK, RowNorm, map};
 
 use super::transformer::{BlockSizes, PackedBlock, Tokens, at_token, projected};
-use super::weights::{KernelWeights, LinearName, Table};
+use super::weights::{KernelWeights, LinearName};
 use crate::error::Result;
 use crate::input::{TokenBatch, end_position};
 use crate::model::{Arithmetic, DualConfig, TextFamily};
 use crate::nn::layer_config::LAYER_NORM_EPS;
-use crate::weights::StoredTensors;
 use crate::weights::names::text_block_name;
+use crate::weights::{StoredTensor, StoredTensors};
 
 /// A text encoder with packed weights. It computes what the text encoder of the same
 /// configuration does, up to rounding.
 #[derive(Clone, Debug)]
 pub struct TextKernels {
     /// `[vocabulary, width]`
-    tokens: Table,
+    tokens: StoredTensor,
     /// `[context, width]`
     positions: Vec<f32>,
     blocks: Vec<PackedBlock>,
@@ -60,7 +60,7 @@ impl TextKernels {
         };
         let kernels = Self {
             blocks,
-            tokens: weights.table("textual.token_embed.weight", [text.vocab_size, width])?,
+            tokens: weights.take("textual.token_embed.weight", &[text.vocab_size, width])?,
             positions: weights.floats("textual.posit_embed", &[text.context, width])?,
             norm: weights.row_norm("textual.ln_final", width, norm_eps)?,
             projection: weights.linear(&projection, width, config.d_embed)?,

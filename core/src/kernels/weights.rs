@@ -1,8 +1,8 @@
 //! Weights of layers, taken from named tensors and packed.
 
-use espalier_kernels::{ByteDepthwise, ByteWeights, PackedWeights, RowNorm};
-
 use std::collections::BTreeMap;
+
+use espalier_kernels::{ByteDepthwise, ByteWeights, PackedWeights, RowNorm};
 
 use crate::error::{CoreError, Result};
 use crate::model::Arithmetic;
@@ -46,15 +46,13 @@ impl KernelWeights {
         })
     }
 
-    /// Takes the values of a tensor. Dimensions of size 1 may be omitted in files.
-    fn take(&mut self, name: &str, shape: &[usize]) -> Result<StoredValues> {
-        let tensor = self
-            .tensors
-            .remove(name)
-            .ok_or_else(|| CoreError::TensorNames {
-                missing: vec![name.to_owned()],
-                unknown: Vec::new(),
-            })?;
+    /// Takes a tensor as it is stored, in this shape. Dimensions of size 1 may be omitted in files.
+    pub(super) fn take(&mut self, name: &str, shape: &[usize]) -> Result<StoredTensor> {
+        let tensor = self.tensors.remove(name);
+        let tensor = tensor.ok_or_else(|| CoreError::TensorNames {
+            missing: vec![name.to_owned()],
+            unknown: Vec::new(),
+        })?;
         let long = |shape: &[usize]| -> Vec<usize> {
             shape.iter().copied().filter(|size| *size != 1).collect()
         };
@@ -65,20 +63,15 @@ impl KernelWeights {
                 found: tensor.shape,
             });
         }
-        Ok(tensor.values)
+        Ok(StoredTensor {
+            shape: shape.to_vec(),
+            ..tensor
+        })
     }
 
     /// Takes a tensor in `f32`.
     pub(super) fn floats(&mut self, name: &str, shape: &[usize]) -> Result<Vec<f32>> {
-        let values = self.take(name, shape)?;
-        let shape = shape.to_vec();
-        Ok(StoredTensor { shape, values }.into_f32().data)
-    }
-
-    /// Takes a table of rows.
-    pub(super) fn table(&mut self, name: &str, [rows, width]: [usize; 2]) -> Result<Table> {
-        let values = self.take(name, &[rows, width])?;
-        Ok(Table { values, width })
+        Ok(self.take(name, shape)?.into_f32().data)
     }
 
     /// Takes the weight of a map to `bias.len()` outputs and packs it. `place(output, input)` is
@@ -91,7 +84,7 @@ impl KernelWeights {
         place: impl Fn(usize, usize) -> usize,
     ) -> Result<PackedWeights> {
         let inputs = shape.iter().skip(1).product();
-        let values = self.take(name, shape)?;
+        let values = self.take(name, shape)?.values;
         if self.arithmetic == Arithmetic::Int8 && inputs >= LEAST_ROUNDED {
             return Ok(byte_weights(values, inputs, bias, place).into());
         }
@@ -119,7 +112,7 @@ impl KernelWeights {
         outputs: usize,
     ) -> Result<ByteWeights> {
         let bias = self.bias(name, outputs)?;
-        let values = self.take(&name.weight, &[outputs, inputs])?;
+        let values = self.take(&name.weight, &[outputs, inputs])?.values;
         Ok(byte_weights(values, inputs, &bias, |output, input| {
             output * inputs + input
         }))
@@ -134,7 +127,8 @@ impl KernelWeights {
         [kernel, stride]: [usize; 2],
     ) -> Result<ByteDepthwise> {
         let bias = self.bias(name, channels)?;
-        let (integers, scales) = match self.take(&name.weight, &[channels, 1, kernel, kernel])? {
+        let shape = [channels, 1, kernel, kernel];
+        let (integers, scales) = match self.take(&name.weight, &shape)?.values {
             StoredValues::Int8 { values, scales } => {
                 (values.into_iter().map(i16::from).collect(), scales)
             }
@@ -210,28 +204,4 @@ fn byte_weights(
 pub(super) struct LinearName {
     pub weight: String,
     pub bias: Option<String>,
-}
-
-/// Rows of the same width, of which one at a time is read.
-#[derive(Clone, Debug)]
-pub(super) struct Table {
-    values: StoredValues,
-    width: usize,
-}
-
-impl Table {
-    /// Returns a row.
-    ///
-    /// # Panics
-    /// If the table has fewer rows.
-    pub(super) fn row(&self, index: usize) -> Vec<f32> {
-        let range = index * self.width..(index + 1) * self.width;
-        match &self.values {
-            StoredValues::F32(values) => values[range].to_vec(),
-            StoredValues::Int8 { values, scales } => {
-                let row = values[range].iter();
-                row.map(|v| f32::from(*v) * scales[index]).collect()
-            }
-        }
-    }
 }

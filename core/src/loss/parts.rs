@@ -33,12 +33,7 @@ fn softmax_over_negatives(
 ) -> Tensor<1> {
     let negatives = logits.clone().mask_fill(entails, NEVER);
     // Log-sum-exp over the candidates; the subtracted maximum is a constant for the gradient.
-    let top = negatives.clone().inner().max_dim(1);
-    let top = if negatives.is_autodiff() {
-        top.autodiff()
-    } else {
-        top
-    };
+    let top = negatives.clone().detach().max_dim(1);
     let rest = (negatives - top.clone()).exp().sum_dim(1).log() + top;
     // -log(e^s / (e^s + e^rest)) = softplus(rest - s), computed without overflow.
     let gap = rest - logits;

@@ -6,6 +6,7 @@ use std::f64::consts::FRAC_PI_2;
 use burn::tensor::Tensor;
 use serde::{Deserialize, Serialize};
 
+use super::clip::clip;
 use super::contrastive::Contrast;
 use super::terms::LossTerms;
 use crate::geometry::radial;
@@ -116,8 +117,7 @@ pub fn rcme(lineages: &Lineages, contrast: impl Into<Contrast>, weights: RcmeWei
     let mut named = vec![("entail_global", global), ("entail_local", local)];
     if let Some(images) = &lineages.images {
         let last = lineages.texts.clone().narrow(1, n - 1, 1).reshape([b, d]);
-        let cosines = |x: Tensor<2>, y: Tensor<2>, []: [Tensor<2>; 0]| x.matmul(y.transpose());
-        let align = contrast.into().both_ways([images, &last], [], cosines);
+        let align = clip(images.clone(), last, contrast).total;
         total = total + align.clone() * weights.beta;
         named.push(("contrastive", align));
     }

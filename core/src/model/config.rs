@@ -321,8 +321,6 @@ impl DualConfig {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
-
     use super::*;
     use crate::model::Preset;
 

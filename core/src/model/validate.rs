@@ -72,30 +72,16 @@ fn validate_norms(inverted: &InvertedConfig) -> Result<()> {
 impl VitConfig {
     /// Checks an encoder of inverted residuals.
     fn validate_inverted(&self, inverted: &InvertedConfig) -> Result<()> {
-        require(
-            self.stem.is_none(),
-            "vision.stem",
-            "absent with inverted residuals",
-            "one",
-        )?;
-        require(
-            self.n_layers == 0,
-            "vision.n_layers",
-            "0 with inverted residuals",
-            self.n_layers,
-        )?;
-        require(
-            self.pool == Pool::Mean,
-            "vision.pool",
-            "Mean with inverted residuals",
-            format!("{:?}", self.pool),
-        )?;
-        require(
-            !self.pre_norm,
-            "vision.pre_norm",
-            "false with inverted residuals",
-            self.pre_norm,
-        )?;
+        let (layers, pool) = (self.n_layers.to_string(), format!("{:?}", self.pool));
+        for (field, expected, ok, found) in [
+            ("stem", "absent", self.stem.is_none(), "one"),
+            ("n_layers", "0", self.n_layers == 0, layers.as_str()),
+            ("pool", "Mean", self.pool == Pool::Mean, pool.as_str()),
+            ("pre_norm", "false", !self.pre_norm, "true"),
+        ] {
+            let expected = format!("{expected} with inverted residuals");
+            require(ok, &format!("vision.{field}"), &expected, found)?;
+        }
         validate_stages(inverted)?;
         require(
             inverted.stride() == self.patch,
@@ -253,8 +239,6 @@ impl DualConfig {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
-
     use super::*;
     use crate::model::Preset;
     use crate::nn::StageConfig;

@@ -147,14 +147,7 @@ impl BatchNorm {
     /// synchronously.
     #[must_use]
     pub fn take_statistics(&self) -> Vec<BatchStatistics> {
-        let read = |record: &Record| {
-            Some(BatchStatistics {
-                count: record.count,
-                mean: numbers(&record.mean)?,
-                variance: numbers(&record.variance)?,
-            })
-        };
-        self.records.take().iter().filter_map(read).collect()
+        self.records.take().iter().filter_map(numbers).collect()
     }
 
     /// Adds statistics as if they had been recorded here.
@@ -185,7 +178,7 @@ impl BatchNorm {
     /// support.
     #[must_use]
     pub fn with_merged_statistics(mut self) -> Self {
-        let Some((mean, variance)) = joined(&self.records.take()) else {
+        let Some((mean, variance)) = joined(self.take_statistics()) else {
             return self;
         };
         let momentum = self.momentum;
@@ -209,38 +202,40 @@ impl BatchNorm {
     }
 }
 
-fn numbers(tensor: &Tensor<1>) -> Option<Vec<f32>> {
-    let data = tensor.clone().into_data().convert::<f32>();
-    data.try_into_vec().ok()
+/// Reads a record from its device; `None` if the device does not return the values.
+fn numbers(record: &Record) -> Option<BatchStatistics> {
+    let read = |tensor: &Tensor<1>| {
+        let data = tensor.clone().into_data().convert::<f32>();
+        data.try_into_vec::<f32>().ok()
+    };
+    Some(BatchStatistics {
+        count: record.count,
+        mean: read(&record.mean)?,
+        variance: read(&record.variance)?,
+    })
 }
 
-/// Returns the mean and the unbiased variance over all records; `None` if there are no records, or
-/// if the device did not return the values.
-fn joined(records: &[Record]) -> Option<(Vec<f32>, Vec<f32>)> {
-    let read = |r: &Record| Some((r.count as f64, numbers(&r.mean)?, numbers(&r.variance)?));
-    let mut parts: Vec<_> = records.iter().map(read).collect::<Option<_>>()?;
+/// Returns the mean and the unbiased variance over all statistics; `None` if there are none.
+fn joined(mut parts: Vec<BatchStatistics>) -> Option<(Vec<f32>, Vec<f32>)> {
     // Threads finish in any order; sorting makes the sums independent of it.
-    parts.sort_by(|(_, a, _), (_, b, _)| {
-        let differ = a.iter().zip(b).map(|(x, y)| x.total_cmp(y));
+    parts.sort_by(|a, b| {
+        let differ = a.mean.iter().zip(&b.mean).map(|(x, y)| x.total_cmp(y));
         differ
             .reduce(std::cmp::Ordering::then)
             .unwrap_or(std::cmp::Ordering::Equal)
     });
-    let total: f64 = parts.iter().map(|(count, ..)| count).sum();
-    let channels = parts.first()?.1.len();
+    let channels = parts.first()?.mean.len();
+    let sum = |of: &dyn Fn(&BatchStatistics) -> f64| -> f64 {
+        let each = parts.iter().map(|part| part.count as f64 * of(part));
+        each.sum()
+    };
+    let total = sum(&|_| 1.0);
     let over = |channel: usize| {
-        let mean: f64 = parts
-            .iter()
-            .map(|(count, mean, _)| count * f64::from(mean[channel]))
-            .sum::<f64>()
-            / total;
-        let squares: f64 = parts
-            .iter()
-            .map(|(count, means, variances)| {
-                let off = f64::from(means[channel]) - mean;
-                count * (f64::from(variances[channel]) + off * off)
-            })
-            .sum();
+        let mean = sum(&|part| f64::from(part.mean[channel])) / total;
+        let squares = sum(&|part| {
+            let off = f64::from(part.mean[channel]) - mean;
+            f64::from(part.variance[channel]) + off * off
+        });
         (mean as f32, (squares / (total - 1.0).max(1.0)) as f32)
     };
     Some((0..channels).map(over).unzip())

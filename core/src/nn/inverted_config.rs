@@ -97,20 +97,15 @@ impl InvertedConfig {
             let scaled = channels as f64 * width;
             let rounded = ((scaled + 4.0) as usize / 8 * 8).max(8);
             // Rounding down may lose at most a tenth of the width.
-            rounded
-                + if (rounded as f64) < 0.9 * scaled {
-                    8
-                } else {
-                    0
-                }
+            let is_too_narrow = (rounded as f64) < 0.9 * scaled;
+            rounded + 8 * usize::from(is_too_narrow)
         };
         let stage = |(at, stage): (usize, &[usize; 5])| {
             let [expand, kernel, stride, channels, blocks] = *stage;
             let ends = at == 0 || at + 1 == STAGES.len();
-            let deep = if ends {
-                blocks
-            } else {
-                (blocks as f64 * depth).ceil() as usize
+            let deep = match ends {
+                true => blocks,
+                false => (blocks as f64 * depth).ceil() as usize,
             };
             InvertedStage::new(expand, kernel, stride, round(channels), deep)
         };

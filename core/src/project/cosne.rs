@@ -65,17 +65,9 @@ fn squared_distances(points: &[Vec<f64>]) -> Vec<Vec<f64>> {
 fn weights(squares: &[f64], of: usize, beta: f64) -> (Vec<f64>, f64) {
     let others = squares.iter().enumerate().filter(|(j, _)| *j != of);
     let nearest = others.fold(f64::INFINITY, |m, (_, d)| m.min(*d));
-    let mut row: Vec<f64> = squares
-        .iter()
-        .enumerate()
-        .map(|(j, d)| {
-            if j == of {
-                0.0
-            } else {
-                (-beta * (d - nearest)).exp()
-            }
-        })
-        .collect();
+    let each = squares.iter().map(|d| (-beta * (d - nearest)).exp());
+    let mut row: Vec<f64> = each.collect();
+    row[of] = 0.0;
     let sum: f64 = row.iter().sum();
     row.iter_mut().for_each(|w| *w /= sum);
     let entropy = row.iter().filter(|w| **w > 0.0).map(|w| -w * w.ln()).sum();
@@ -94,10 +86,9 @@ fn neighbours(squares: &[Vec<f64>], perplexity: f64) -> Vec<Vec<f64>> {
                 let (_, entropy) = weights(&squares[i], i, beta);
                 if entropy > target {
                     low = beta;
-                    beta = if high.is_finite() {
-                        (low + high) / 2.0
-                    } else {
-                        beta * 2.0
+                    beta = match high.is_finite() {
+                        true => (low + high) / 2.0,
+                        false => beta * 2.0,
                     };
                 } else {
                     high = beta;

@@ -72,17 +72,22 @@ fn pairs(n: usize) -> f64 {
     (n * n.saturating_sub(1)) as f64 / 2.0
 }
 
+/// Returns the mean squared distance of all pairs. `cosh_minus_one` is the hyperbolic cosine of the
+/// distance of two points, minus 1.
+fn mean_square<T>(points: &[T], cosh_minus_one: impl Fn(&T, &T) -> f64) -> f64 {
+    let square = |a: &T, b: &T| acosh_1p(cosh_minus_one(a, b)).powi(2);
+    let to_later = |(i, a): (usize, &T)| -> f64 {
+        let later = points[i + 1..].iter();
+        later.map(|b| square(a, b)).sum()
+    };
+    let sum: f64 = points.iter().enumerate().map(to_later).sum();
+    sum / pairs(points.len()).max(1.0)
+}
+
 /// Returns the mean squared distance between the projections.
 fn spread(points: &[Lorentz], components: &[Vec<f64>; 2]) -> f64 {
     let at: Vec<[f64; 3]> = points.iter().map(|x| project(x, components).y).collect();
-    let mut sum = 0.0;
-    for (i, a) in at.iter().enumerate() {
-        sum += at[i + 1..]
-            .iter()
-            .map(|b| acosh_1p(cosh_minus_one(a, b)).powi(2))
-            .sum::<f64>();
-    }
-    sum / pairs(points.len()).max(1.0)
+    mean_square(&at, cosh_minus_one)
 }
 
 /// Returns the gradient of [`spread`] by the components.
@@ -176,7 +181,7 @@ pub fn horopca(points: &[Vec<f64>]) -> HoroPca {
             break;
         }
     }
-    let total = total_variance(&lorentz);
+    let total = mean_square(&lorentz, |a, b| a.1 * b.1 - dot(&a.0, &b.0) - 1.0);
     HoroPca {
         points: points.iter().map(|p| put(p, &components)).collect(),
         components,
@@ -194,17 +199,6 @@ pub fn horopca(points: &[Vec<f64>]) -> HoroPca {
 fn put(p: &[f64], components: &[Vec<f64>; 2]) -> [f64; 2] {
     let [y0, y1, y2] = project(&to_lorentz(p), components).y;
     [y1 / (1.0 + y0), y2 / (1.0 + y0)]
-}
-
-/// Returns the mean squared distance between the points themselves.
-fn total_variance(points: &[Lorentz]) -> f64 {
-    let mut sum = 0.0;
-    for (i, a) in points.iter().enumerate() {
-        for b in &points[i + 1..] {
-            sum += acosh_1p(a.1 * b.1 - dot(&a.0, &b.0) - 1.0).powi(2);
-        }
-    }
-    sum / pairs(points.len()).max(1.0)
 }
 
 #[cfg(test)]

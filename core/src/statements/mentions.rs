@@ -5,44 +5,33 @@ use super::part::{PERSON, PartIx, Role, SEVERAL};
 use super::statement::{Noun, Statement};
 use super::vocabulary::Vocabulary;
 
-/// Words for people who belong together, and how many they are.
-const COLLECTIVES: &[(&str, Number)] = &[
-    ("audience", Number::Crowd),
-    ("band", Number::Group),
-    ("class", Number::Group),
-    ("couple", Number::Two),
-    ("couples", Number::Several),
-    ("crowd", Number::Crowd),
-    ("crowds", Number::Crowd),
-    ("family", Number::Group),
-    ("gang", Number::Group),
-    ("group", Number::Group),
-    ("groups", Number::Group),
-    ("pair", Number::Two),
-    ("team", Number::Group),
-    ("teams", Number::Group),
+/// Words for people who belong together, by how many they are.
+const COLLECTIVES: [(Number, &str); 4] = [
+    (Number::Two, "couple pair"),
+    (Number::Several, "couples"),
+    (
+        Number::Group,
+        "band class family gang group groups team teams",
+    ),
+    (Number::Crowd, "audience crowd crowds"),
 ];
 
 /// Words before a noun that say how many there are, beside collectives with "of".
-const NUMBERS: &[(&str, Number)] = &[
-    ("two", Number::Two),
-    ("both", Number::Two),
-    ("three", Number::Several),
-    ("four", Number::Several),
-    ("five", Number::Several),
-    ("six", Number::Several),
-    ("seven", Number::Several),
-    ("eight", Number::Several),
-    ("several", Number::Several),
-    ("some", Number::Several),
-    ("many", Number::Several),
-    ("multiple", Number::Several),
-    ("herd", Number::Group),
-    ("flock", Number::Group),
-    ("bunch", Number::Group),
-    ("line", Number::Group),
-    ("row", Number::Group),
+const NUMBERS: [(Number, &str); 3] = [
+    (Number::Two, "two both"),
+    (
+        Number::Several,
+        "three four five six seven eight several some many multiple",
+    ),
+    (Number::Group, "herd flock bunch line row"),
 ];
+
+/// Returns the number in whose list a word stands.
+fn listed(lists: &[(Number, &str)], word: &str) -> Option<Number> {
+    let is_listed = |words: &str| words.split(' ').any(|listed| listed == word);
+    let list = lists.iter().find(|(_, words)| is_listed(words));
+    list.map(|(number, _)| *number)
+}
 
 /// Words that may stand between a number and its noun, or between two subjects that belong together.
 const BETWEEN: usize = 4;
@@ -112,14 +101,14 @@ impl Vocabulary {
 
     /// Returns the people that a word for a group stands for, unless "of" and a noun follow.
     fn collective(&self, words: &[String], at: usize) -> Option<Mention> {
-        let (_, number) = COLLECTIVES.iter().find(|(word, _)| *word == words[at])?;
+        let number = listed(&COLLECTIVES, &words[at])?;
         let has_noun = words.get(at + 1).is_some_and(|word| word == "of");
         let people = self.find(PERSON).filter(|_| !has_noun)?;
         Some(Mention {
             part: people,
             first: at,
             words: 1,
-            number: *number,
+            number,
         })
     }
 
@@ -134,10 +123,9 @@ impl Vocabulary {
         let begin = before.map_or(0, |mention| mention.first + mention.words);
         let begin = begin.min(first).max(first.saturating_sub(BETWEEN));
         for at in (begin..first).rev() {
-            let known = COLLECTIVES.iter().filter(|_| words[at + 1] == "of");
-            let known = known.chain(NUMBERS).find(|(word, _)| *word == words[at]);
-            if let Some((_, number)) = known {
-                return *number;
+            let of_group = listed(&COLLECTIVES, &words[at]).filter(|_| words[at + 1] == "of");
+            if let Some(number) = of_group.or_else(|| listed(&NUMBERS, &words[at])) {
+                return number;
             }
         }
         let last = &words[first + count - 1];

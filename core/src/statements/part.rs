@@ -94,8 +94,7 @@ impl Part {
     }
 
     /// Returns whether it can be said where its number is not known.
-    #[must_use]
-    pub fn has_form_for_any_number(&self) -> bool {
+    pub(crate) fn has_form_for_any_number(&self) -> bool {
         self.name.as_ref().is_some_and(Name::has_any)
     }
 

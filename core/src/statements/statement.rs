@@ -73,8 +73,7 @@ impl Statement {
     }
 
     /// As [`text`](Self::text), with other words for the subject: "a gun dog" in "a gun dog in snow".
-    #[must_use]
-    pub fn text_about(&self, subject: &str, vocabulary: &Vocabulary) -> String {
+    pub(crate) fn text_about(&self, subject: &str, vocabulary: &Vocabulary) -> String {
         let mut text = subject.to_owned();
         let mut say = |link: &str, phrase: &str| {
             if text.is_empty() {

@@ -116,8 +116,7 @@ impl Vocabulary {
     }
 
     /// Returns whether two parts cannot be true of the same photo.
-    #[must_use]
-    pub fn exclude_each_other(&self, one: PartIx, other: PartIx) -> bool {
+    pub(crate) fn exclude_each_other(&self, one: PartIx, other: PartIx) -> bool {
         let with_ancestors = |ix| [ix].into_iter().chain(self.ancestors(ix).iter().copied());
         with_ancestors(one).any(|one| {
             let excludes = &self.part(one).excludes;

@@ -82,14 +82,10 @@ pub fn attach(taxonomy: &Taxonomy, hierarchy: &impl Hypernyms, concept: usize) -
 
 #[cfg(test)]
 mod tests {
+    use super::super::tree_of;
     use super::*;
 
-    const TREE: &str = "synset\tnames\thypernyms\tlabelled\n\
-        e\tentity\t\t0\n\
-        a\tanimal\te\t0\n\
-        d\tdog\ta\t1\n\
-        p\tpet\te\t0\n\
-        t\ttable\te\t1\n";
+    const TREE: &str = "e = entity; a = animal < e; *d = dog < a; p = pet < e; *t = table < e";
 
     struct Rows(Vec<(&'static str, Vec<usize>)>);
 
@@ -105,7 +101,7 @@ mod tests {
 
     /// Returns the positions of a concept as (node, distance).
     fn places(rows: &Rows, id: &str) -> Vec<(String, usize)> {
-        let taxonomy = Taxonomy::from_tsv(TREE).unwrap();
+        let taxonomy = tree_of(TREE);
         let concept = rows.0.iter().position(|row| row.0 == id).unwrap();
         let found = attach(&taxonomy, rows, concept);
         let named = |a: &Attachment| (taxonomy.node(a.node).id.clone(), a.distance());
@@ -141,7 +137,7 @@ mod tests {
     fn a_concept_is_placed_below_its_nearest_node() {
         let rows = rows();
         assert_eq!(places(&rows, "puppy"), [("d".to_owned(), 2)]);
-        let taxonomy = Taxonomy::from_tsv(TREE).unwrap();
+        let taxonomy = tree_of(TREE);
         // puppy, young dog, dog
         assert_eq!(attach(&taxonomy, &rows, 5)[0].path, [5, 4, 2]);
     }

@@ -103,10 +103,8 @@ impl Lexicon {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tree_of;
     use super::*;
-
-    const TREE: &str =
-        "synset\tnames\thypernyms\tlabelled\nr\tthing\t\t0\nd\tdog\tr\t1\ns\tshoe\tr\t1\n";
 
     #[test]
     fn blanks_and_line_ends_are_no_part_of_a_noun() {
@@ -124,7 +122,7 @@ mod tests {
         assert!(!lexicon.is_empty() && Lexicon::default().is_empty());
         let read = Lexicon::from_tsv(&lexicon.to_tsv(), "nouns.tsv").unwrap();
         assert_eq!(read, lexicon);
-        let taxonomy = Taxonomy::from_tsv(TREE).unwrap();
+        let taxonomy = tree_of("r = thing; *d = dog < r; *s = shoe < r");
         let found = |noun| read.find(&taxonomy, noun).map(|ix| taxonomy.name(ix));
         assert_eq!(found("PUPPY"), Some("dog"));
         assert_eq!(found("pug"), Some("dog"), "the first entry is kept");

@@ -146,28 +146,29 @@ pub fn mean(scores: &[HierarchyScores]) -> Option<HierarchyScores> {
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::tree_of;
     use super::*;
 
     /// Two chains that branch below `shared` common nodes: `p` has `above_p` ancestors in total,
     /// `t` has `above_t`.
     fn forked(above_p: usize, above_t: usize, shared: usize) -> Taxonomy {
-        let mut text = "synset\tnames\thypernyms\tlabelled\ns1\tx\t\t0\n".to_owned();
-        let mut add = |id: String, parent: String, labelled: u8| {
-            text.push_str(&format!("{id}\tx\t{parent}\t{labelled}\n"));
+        let mut rows = "s1 = x".to_owned();
+        let mut add = |id: String, parent: String| {
+            rows.push_str(&format!("; {id} = x < {parent}"));
             id
         };
         let mut trunk = "s1".to_owned();
         for i in 2..=shared {
-            trunk = add(format!("s{i}"), trunk, 0);
+            trunk = add(format!("s{i}"), trunk);
         }
         for (name, above) in [("p", above_p), ("t", above_t)] {
             let mut at = trunk.clone();
             for i in shared..above {
-                at = add(format!("{name}{i}"), at, 0);
+                at = add(format!("{name}{i}"), at);
             }
-            add(name.to_owned(), at, 1);
+            add(format!("*{name}"), at);
         }
-        Taxonomy::from_tsv(&text).unwrap()
+        tree_of(&rows)
     }
 
     fn scored(tax: &Taxonomy, predicted: &str, truth: &str) -> HierarchyScores {
@@ -211,11 +212,7 @@ mod tests {
     #[test]
     fn with_several_parents_the_shortest_way_counts() {
         // b and c are four edges apart through the root, and two through their shared parent h.
-        let tax = Taxonomy::from_tsv(
-            "synset\tnames\thypernyms\tlabelled\nr\tx\t\t0\nk\tx\tr\t0\nm\tx\tk\t0\nb\tx\tm|h\t1\n\
-             c\tx\tr|h\t1\nh\tx\tk\t0\n",
-        )
-        .unwrap();
+        let tax = tree_of("r = x; k = x < r; m = x < k; *b = x < m|h; *c = x < r|h; h = x < k");
         let s = scored(&tax, "b", "c");
         assert_eq!(s.tie, 2.0);
         // A(b) = r k m h, A(c) = r k h.
@@ -230,11 +227,7 @@ mod tests {
     #[test]
     fn a_path_may_go_down_to_a_shared_child_and_up_again() {
         // a and b are deep in two branches; s is a child of both.
-        let tax = Taxonomy::from_tsv(
-            "synset\tnames\thypernyms\tlabelled\nr\tx\t\t0\nk\tx\tr\t0\nm\tx\tr\t0\na\tx\tk\t1\n\
-             b\tx\tm\t1\ns\tx\ta|b\t1\n",
-        )
-        .unwrap();
+        let tax = tree_of("r = x; k = x < r; m = x < r; *a = x < k; *b = x < m; *s = x < a|b");
         let found = scored(&tax, "a", "b");
         assert_eq!((found.tie, found.tie_ancestor), (2.0, 4.0));
         let found = scored(&tax, "k", "b");

@@ -42,3 +42,18 @@ pub use node::{Node, NodeIx};
 pub use ranks::RANKS;
 pub use rollup::{TaxonomyPath, descend, roll_up};
 pub use tree::Taxonomy;
+
+/// Reads the tree of a test: rows `id = names < hypernyms` with `;` between them. A `*` before an id
+/// makes its node a label.
+#[cfg(test)]
+pub(crate) fn tree_of(rows: &str) -> Taxonomy {
+    let row = |row: &str| {
+        let (id, names) = row.split_once('=').unwrap();
+        let (names, hypernyms) = names.split_once('<').unwrap_or((names, ""));
+        let id = id.trim();
+        let (id, labelled) = id.strip_prefix('*').map_or((id, 0), |id| (id, 1));
+        format!("{id}\t{names}\t{hypernyms}\t{labelled}\n")
+    };
+    let rows: String = rows.split(';').map(row).collect();
+    Taxonomy::from_tsv(&format!("synset\tnames\thypernyms\tlabelled\n{rows}")).unwrap()
+}

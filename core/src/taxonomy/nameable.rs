@@ -58,16 +58,14 @@ pub fn is_synset(id: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
-
+    use super::super::tree_of;
     use super::*;
 
-    const TREE: &str = "synset\tnames\thypernyms\tlabelled\nr\tall\t\t0\n\
-        a\tartifact\tr\t0\nn03575240\tinstrumentality\ta\t0\n\
-        t\ttable\tn03575240\t1\nb\tbird\tr\t1\n";
+    const TREE: &str = "r = all; a = artifact < r; n03575240 = instrumentality < a; \
+        *t = table < n03575240; *b = bird < r";
 
     fn nameable_above(tree: &str) -> String {
-        let taxonomy = Taxonomy::from_tsv(tree).unwrap();
+        let taxonomy = tree_of(tree);
         let above = |id: &str| {
             let node = taxonomy.nameable_above(taxonomy.find(id).unwrap());
             taxonomy.node(node).id.clone()
@@ -77,8 +75,7 @@ mod tests {
 
     #[test]
     fn a_node_without_labels_below_it_says_nothing() {
-        let tree = format!("{TREE}x\tvoid\tr\t0\n");
-        let taxonomy = Taxonomy::from_tsv(&tree).unwrap();
+        let taxonomy = tree_of(&format!("{TREE}; x = void < r"));
         let is_informative = |id: &str| taxonomy.is_informative(taxonomy.find(id).unwrap());
         assert!(is_informative("t") && !is_informative("x") && !is_informative("r"));
     }
@@ -90,15 +87,13 @@ mod tests {
         let plain = TREE.replace("instrumentality", "tool or device|instrumentality");
         assert_eq!(nameable_above(&plain), "t n03575240 a r");
         // The jargon of another tree than WordNet.
-        let own = TREE.replace("\tartifact\t", "\tplacental\t");
+        let own = TREE.replace("artifact", "placental");
         assert_eq!(nameable_above(&own), "t a a r");
     }
 
     #[test]
     fn a_label_is_always_nameable() {
-        let tree = "synset\tnames\thypernyms\tlabelled\nr\tall\t\t0\n\
-                    n07579787\tplate\tr\t1\nb\tbird\tr\t1\n";
-        let taxonomy = Taxonomy::from_tsv(tree).unwrap();
+        let taxonomy = tree_of("r = all; *n07579787 = plate < r; *b = bird < r");
         assert!(JARGON.contains("plate"));
         assert!(taxonomy.is_nameable(taxonomy.find("n07579787").unwrap()));
     }

@@ -90,13 +90,13 @@ fn without_article(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tree_of;
     use super::*;
 
     #[test]
     fn first_names_take_precedence_over_synonyms() {
-        let tree = "synset\tnames\thypernyms\tlabelled\nr\tthing\t\t0\n\
-                    m\tconstruction crane|crane\tr\t1\nb\tcrane|wader\tr\t1\n";
-        let taxonomy = Taxonomy::from_tsv(tree).unwrap_or_else(|e| panic!("{e}"));
+        let tree = "r = thing; *m = construction crane|crane < r; *b = crane|wader < r";
+        let taxonomy = tree_of(tree);
         let named = |phrase| {
             taxonomy
                 .named(phrase)
@@ -126,10 +126,9 @@ mod tests {
 
     #[test]
     fn the_head_of_a_phrase_names_a_node() {
-        let tree = "synset\tnames\thypernyms\tlabelled\nr\tthing\t\t0\n\
-                    d\tdog\tr\t1\nh\thot dog\tr\t1\nc\tcutlery\tr\t0\nj\tjean|blue jean\tr\t1\n\
-                    k\tknife\tc\t1\nt\ttable\tr\t1\np\tpicture\tr\t1\n";
-        let taxonomy = Taxonomy::from_tsv(tree).unwrap_or_else(|e| panic!("{e}"));
+        let tree = "r = thing; *d = dog < r; *h = hot dog < r; c = cutlery < r; \
+            *j = jean|blue jean < r; *k = knife < c; *t = table < r; *p = picture < r";
+        let taxonomy = tree_of(tree);
         let named = |phrase| {
             let node = by_head(phrase, &|name| taxonomy.named(name));
             node.map(|ix| taxonomy.node(ix).id.as_str())

@@ -107,19 +107,14 @@ fn first_parent_shares(tax: &Taxonomy, p: &[f32]) -> Vec<f64> {
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::tree_of;
     use super::*;
 
-    const TSV: &str = "synset\tnames\thypernyms\tlabelled\n\
-        e\tentity\t\t0\n\
-        a\tanimal\te\t0\n\
-        p\tpet\te\t0\n\
-        w\twolf\ta\t1\n\
-        d\tdog\ta|p\t1\n\
-        u\tpug\td\t1\n\
-        g\tgoldfish\ta|p\t1\n";
-
     fn tax() -> Taxonomy {
-        Taxonomy::from_tsv(TSV).unwrap()
+        tree_of(
+            "e = entity; a = animal < e; p = pet < e; *w = wolf < a; *d = dog < a|p; *u = pug < d; \
+             *g = goldfish < a|p",
+        )
     }
 
     #[test]
@@ -188,15 +183,9 @@ mod tests {
     #[test]
     fn the_descent_follows_first_parents() {
         // A car is a vehicle first and a container second; a bowl is a container alone.
-        let tax = Taxonomy::from_tsv(
-            "synset\tnames\thypernyms\tlabelled\n\
-             e\tentity\t\t0\n\
-             k\tcontainer\te\t0\n\
-             v\tvehicle\te\t0\n\
-             c\tcar\tv|k\t1\n\
-             b\tbowl\tk\t1\n",
-        )
-        .unwrap();
+        let tax = tree_of(
+            "e = entity; k = container < e; v = vehicle < e; *c = car < v|k; *b = bowl < k",
+        );
         let p = roll_up(&tax, &[0.75, 0.25]);
         // The container has the larger sum, but no path to the car leads through it.
         assert_eq!((p[1], p[2]), (1.0, 0.75));

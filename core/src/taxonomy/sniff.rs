@@ -63,39 +63,27 @@ fn foreign(text: &str, first: &str) -> Option<(usize, &'static str, &'static str
     if let Some((line, _)) = line_of(&|row| row.contains(|c: char| c < '\t')) {
         return Some((line, "binary data", "choose a text file"));
     }
+    let of_first_line = |found, instead| Some((1, found, instead));
     if start.starts_with("version https://git-lfs") {
-        return Some((
-            1,
-            "a pointer of Git LFS",
-            "fetch the file with `git lfs pull`",
-        ));
+        return of_first_line("a pointer of Git LFS", "fetch the file with `git lfs pull`");
     }
     if start.starts_with('<') {
-        return Some((1, "XML or a web page", NEWICK));
+        return of_first_line("XML or a web page", NEWICK);
     }
     if start.starts_with('{') || start.starts_with('[') && inner.starts_with(['{', '"', '[', ']']) {
-        return Some((1, "JSON", INDENTED));
+        return of_first_line("JSON", INDENTED);
     }
     if first.contains("\t|") {
-        return Some((
-            1,
-            "a table of NCBI's taxonomy dump",
-            "write its lineages as CSV, one per line",
-        ));
+        let instead = "write its lineages as CSV, one per line";
+        return of_first_line("a table of NCBI's taxonomy dump", instead);
     }
     if first.trim_start().starts_with('>') {
-        return Some((1, "sequences (FASTA)", NEWICK));
+        return of_first_line("sequences (FASTA)", NEWICK);
     }
-    if ["parent", "parent_id", "parentid", "parent id"]
-        .into_iter()
-        .any(cell)
-        && !cell("hypernyms")
-    {
-        return Some((
-            1,
-            "a table of nodes and their parents",
-            "write one lineage per line, from general to specific",
-        ));
+    let mut parents = ["parent", "parent_id", "parentid", "parent id"].into_iter();
+    if parents.any(cell) && !cell("hypernyms") {
+        let instead = "write one lineage per line, from general to specific";
+        return of_first_line("a table of nodes and their parents", instead);
     }
     if newick::is_newick(text) {
         return None;
@@ -108,11 +96,8 @@ fn foreign(text: &str, first: &str) -> Option<(usize, &'static str, &'static str
     }
     let is_tree = |row: &str| row.contains('(') && row.trim_end().ends_with(';');
     let (line, _) = line_of(&is_tree)?;
-    Some((
-        line,
-        "Newick after other text",
-        "remove what comes before the first bracket",
-    ))
+    let instead = "remove what comes before the first bracket";
+    Some((line, "Newick after other text", instead))
 }
 
 #[cfg(test)]

@@ -162,12 +162,8 @@ impl Taxonomy {
 
     /// Returns the path from the root to a node along first parents, including both.
     pub fn path_to(&self, ix: NodeIx) -> Vec<NodeIx> {
-        let mut path = vec![ix];
-        let mut at = ix;
-        while let Some(&parent) = self.nodes.get(at.index()).and_then(|n| n.parents.first()) {
-            path.push(parent);
-            at = parent;
-        }
+        let above = |at: &NodeIx| self.nodes.get(at.index())?.parents.first().copied();
+        let mut path: Vec<NodeIx> = std::iter::successors(Some(ix), above).collect();
         path.reverse();
         path
     }

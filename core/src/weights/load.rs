@@ -4,7 +4,7 @@
 //! Weights may arrive in parts, as the page fetches them: [`Loading`] takes one set of tensors at a
 //! time and frees it before the next.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use burn::module::{Module, ModuleMapper, Param};
 use burn::tensor::{Tensor, TensorData};
@@ -14,9 +14,10 @@ use super::names::{Layout, public_name};
 use super::tensors::Tensors;
 use crate::error::{CoreError, Result};
 
-struct Loader<'a> {
-    /// Returns a tensor by its public name.
-    source: &'a mut dyn FnMut(&str) -> Option<HostTensor>,
+#[derive(Default)]
+struct Loader {
+    /// Tensors that no parameter has taken yet, by their public names.
+    tensors: BTreeMap<String, HostTensor>,
     path: Vec<String>,
     owners: Vec<String>,
     /// Names of all parameters of the module.
@@ -25,7 +26,7 @@ struct Loader<'a> {
     error: Option<CoreError>,
 }
 
-impl ModuleMapper for Loader<'_> {
+impl ModuleMapper for Loader {
     fn enter_module(&mut self, name: &str, container: &str) {
         self.path.push(name.to_owned());
         self.owners.push(container.to_owned());
@@ -40,7 +41,8 @@ impl ModuleMapper for Loader<'_> {
         let owner = self.owners.iter().rev().find(|o| o.starts_with("Struct:"));
         let (name, layout) = public_name(&self.path.join("."), owner.map_or("", String::as_str));
         self.expected.insert(name.clone());
-        let Some(stored) = (self.source)(&name) else {
+        // Tensors are moved, not copied, so that a large encoder is in memory only once.
+        let Some(stored) = self.tensors.remove(&name) else {
             return param;
         };
         self.used.insert(name.clone());
@@ -88,37 +90,15 @@ pub struct Loading {
 }
 
 impl Loading {
-    /// Replaces the parameters of `module` whose public names are among `tensors`. Tensors that
-    /// `ignore` accepts may remain unused.
+    /// Replaces the parameters of `module` whose public names are among `tensors`.
     ///
     /// # Errors
     /// [`CoreError::TensorShape`] for the first tensor of a wrong shape. Then the module is not
     /// returned.
-    pub fn take<M: Module>(
-        &mut self,
-        module: M,
-        mut tensors: Tensors,
-        ignore: impl Fn(&str) -> bool,
-    ) -> Result<M> {
-        // Tensors are moved, not copied, so that a large encoder is in memory only once.
-        let module = self.fill(module, &mut |name| tensors.tensors.remove(name))?;
-        let left = tensors.tensors.into_keys();
-        self.unknown.extend(left.filter(|name| !ignore(name)));
-        Ok(module)
-    }
-
-    fn fill<M: Module>(
-        &mut self,
-        module: M,
-        source: &mut dyn FnMut(&str) -> Option<HostTensor>,
-    ) -> Result<M> {
+    pub fn take<M: Module>(&mut self, module: M, tensors: Tensors) -> Result<M> {
         let mut loader = Loader {
-            source,
-            path: Vec::new(),
-            owners: Vec::new(),
-            expected: BTreeSet::new(),
-            used: BTreeSet::new(),
-            error: None,
+            tensors: tensors.tensors,
+            ..Loader::default()
         };
         let module = module.map(&mut loader);
         if let Some(error) = loader.error {
@@ -126,6 +106,7 @@ impl Loading {
         }
         let (expected, mut used) = (loader.expected, loader.used);
         self.unknown.extend(self.used.intersection(&used).cloned());
+        self.unknown.extend(loader.tensors.into_keys());
         self.used.append(&mut used);
         self.missing = &expected - &self.used;
         Ok(module)
@@ -149,21 +130,13 @@ impl Loading {
 
 /// Replaces every parameter of `module` by the tensor of its public name.
 ///
-/// Tensors that `ignore` accepts may remain unused; all others must be used.
-///
 /// # Errors
 /// [`CoreError::TensorNames`] listing every missing and unknown tensor, or
 /// [`CoreError::TensorShape`] for the first tensor of a wrong shape. Then the module is not
 /// returned, so a partly loaded model cannot be used.
-pub fn load<M: Module>(module: M, tensors: &Tensors, ignore: impl Fn(&str) -> bool) -> Result<M> {
+pub fn load<M: Module>(module: M, tensors: Tensors) -> Result<M> {
     let mut loading = Loading::default();
-    let module = loading.fill(module, &mut |name| tensors.tensors.get(name).cloned())?;
-    let left = tensors
-        .tensors
-        .keys()
-        .filter(|name| !loading.used.contains(*name));
-    let unknown: Vec<String> = left.filter(|name| !ignore(name)).cloned().collect();
-    loading.unknown.extend(unknown);
+    let module = loading.take(module, tensors)?;
     loading.finish()?;
     Ok(module)
 }

@@ -51,19 +51,15 @@ pub fn quantise(tensor: &HostTensor, max_level: i8) -> (Vec<i8>, Vec<f32>) {
 
 /// Returns the integers and the scale of one row. A row that was quantised gets its integers back; another
 /// one is rounded.
-#[must_use]
-pub fn integers_of(row: &[f32]) -> (Vec<i8>, f32) {
+pub(crate) fn integers_of(row: &[f32]) -> (Vec<i8>, f32) {
     let (integers, scale) = rounded(row, i16::from(levels_of(row).unwrap_or(Q8)));
-    (
-        integers.into_iter().map(|value| value as i8).collect(),
-        scale,
-    )
+    let integers = integers.into_iter().map(|value| value as i8);
+    (integers.collect(), scale)
 }
 
 /// Returns the integers and the scale of each row of `width` values. Rows that were quantised get their
 /// integers back; another one is rounded to `most` levels of each sign.
-#[must_use]
-pub fn wide_integers_of(values: &[f32], width: usize, most: i16) -> (Vec<i16>, Vec<f32>) {
+pub(crate) fn wide_integers_of(values: &[f32], width: usize, most: i16) -> (Vec<i16>, Vec<f32>) {
     let rows = values.chunks(width.max(1)).map(|row| {
         let levels = levels_of(row).map_or(most, i16::from);
         rounded(row, levels)
@@ -101,8 +97,7 @@ fn rounded(row: &[f32], levels: i16) -> (Vec<i16>, f32) {
 }
 
 /// Multiplies each row of integers by its scale; there are as many rows as scales.
-#[must_use]
-pub fn dequantise(values: &[i8], scales: &[f32]) -> Vec<f32> {
+pub(super) fn dequantise(values: &[i8], scales: &[f32]) -> Vec<f32> {
     let width = (values.len() / scales.len().max(1)).max(1);
     let rows = values.chunks(width).zip(scales);
     rows.flat_map(|(row, scale)| row.iter().map(move |v| f32::from(*v) * scale))
@@ -111,8 +106,6 @@ pub fn dequantise(values: &[i8], scales: &[f32]) -> Vec<f32> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
-
     use proptest::prelude::*;
 
     use super::*;

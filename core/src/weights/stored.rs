@@ -111,6 +111,22 @@ impl StoredTensor {
             data,
         }
     }
+
+    /// Returns a row of a matrix in `f32`.
+    ///
+    /// # Panics
+    /// If there are fewer rows.
+    pub(crate) fn row(&self, index: usize) -> Vec<f32> {
+        let width = self.shape[1];
+        let range = index * width..(index + 1) * width;
+        match &self.values {
+            StoredValues::F32(values) => values[range].to_vec(),
+            StoredValues::Int8 { values, scales } => {
+                let row = values[range].iter();
+                row.map(|v| f32::from(*v) * scales[index]).collect()
+            }
+        }
+    }
 }
 
 impl From<HostTensor> for StoredTensor {
@@ -165,8 +181,6 @@ impl StoredTensors {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
-
     use super::*;
 
     /// Returns a file with an int8 tensor `[2, 2]` named `w` and this many scales.

@@ -112,8 +112,6 @@ pub fn sort_header(header: &mut [u8]) {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
-
     use super::*;
 
     #[test]

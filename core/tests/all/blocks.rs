@@ -12,7 +12,7 @@ use espalier_core::loss::{
 use espalier_core::math::normalize;
 use espalier_fixtures::{close, values};
 
-use super::methods::with_boxes;
+use super::methods::{term, with_boxes};
 
 /// Samples, not a multiple of any size of a block below.
 const SAMPLES: usize = 7;
@@ -99,17 +99,12 @@ const LOSSES: [(&str, Loss); 6] = [
     }),
 ];
 
-fn contrastive_term(terms: &LossTerms) -> Vec<f64> {
-    let term = terms.named.iter().find(|(name, _)| *name == "contrastive");
-    values(term.unwrap().1.clone())
-}
-
 /// Returns the loss, its contrastive term, and the gradients by features, curvature and scale.
 fn value_and_gradients(loss: Loss, rows: Option<NonZeroUsize>, groups: &Groups) -> Vec<f64> {
     let inputs = Inputs::draw(&Device::flex().autodiff());
     let contrast = Contrast::from(inputs.scale.clone()).in_blocks(rows);
     let terms = loss(&inputs, contrast.within(groups.clone()));
-    let mut all = contrastive_term(&terms);
+    let mut all = vec![term(&terms, "contrastive")];
     all.extend(values(terms.total.clone().inner()));
     let gradients = terms.total.backward();
     all.extend(values(inputs.features.grad(&gradients).unwrap()));
@@ -138,17 +133,17 @@ fn blocks_of_any_size_give_the_values_and_gradients_of_the_whole() {
 fn samples_with_the_same_image_are_no_negatives() {
     let inputs = Inputs::draw(&Device::flex().autodiff());
     for (name, loss) in LOSSES {
-        let term = |groups: Groups| {
+        let of = |groups: Groups| {
             let contrast = Contrast::from(inputs.scale.clone()).within(groups);
-            contrastive_term(&loss(&inputs, contrast))[0]
+            term(&loss(&inputs, contrast), "contrastive")
         };
         let every_sample_alone: Vec<u32> = (0..SAMPLES as u32).collect();
-        let all = term(Groups::default());
-        assert_eq!(term(Groups::new(&every_sample_alone)), all, "{name}");
+        let all = of(Groups::default());
+        assert_eq!(of(Groups::new(&every_sample_alone)), all, "{name}");
         // A softmax over fewer keys gives a larger share to the right one.
-        assert!(term(Groups::new(&SHARED)) < all, "{name}");
+        assert!(of(Groups::new(&SHARED)) < all, "{name}");
         // All negatives are left out.
-        assert_eq!(term(Groups::new(&[4; SAMPLES])), 0.0, "{name}");
+        assert_eq!(of(Groups::new(&[4; SAMPLES])), 0.0, "{name}");
     }
 }
 

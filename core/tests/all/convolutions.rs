@@ -5,7 +5,7 @@ use burn::module::{Module, ModuleMapper, Param};
 use burn::tensor::{Device, Distribution, Tensor};
 use espalier_core::model::{Pool, VisionBackbone, VitConfig};
 use espalier_core::nn::StageConfig;
-use espalier_fixtures::close;
+use espalier_fixtures::{close, values};
 
 const WIDTHS: [usize; 2] = [5, 8];
 
@@ -29,17 +29,13 @@ fn backbone(device: &Device) -> VisionBackbone {
     config().init(device).map(&mut Fill)
 }
 
-fn floats<const D: usize>(t: Tensor<D>) -> Vec<f64> {
-    t.into_data().iter::<f32>().map(f64::from).collect()
-}
-
 /// Channels of `side * side` values.
 type Map = Vec<Vec<f64>>;
 
 /// Computes the convolution with plain sums, from its definition.
 fn convolve(conv: &espalier_core::nn::conv::Conv, x: &Map, side: usize, stride: usize) -> Map {
-    let weights = floats(conv.weight.val());
-    let (gains, biases) = (floats(conv.gain.val()), floats(conv.bias.val()));
+    let weights = values(conv.weight.val());
+    let (gains, biases) = (values(conv.gain.val()), values(conv.bias.val()));
     let (per_kernel, out) = (x.len() * 9, side.div_ceil(stride));
     let channel = |((kernel, gain), bias): ((&[f64], &f64), &f64)| {
         let mean = kernel.iter().sum::<f64>() / per_kernel as f64;
@@ -75,17 +71,17 @@ fn plainly(backbone: &VisionBackbone, image: &Map, side: usize) -> Vec<f64> {
     let block = &stem.stages[1].blocks[0];
     let inner = convolve(&block.conv1, &rectified(&x), side / 4, 1);
     let inner = convolve(&block.conv2, &rectified(&inner), side / 4, 1);
-    let gain = floats(block.gain.val())[0];
+    let gain = values(block.gain.val())[0];
     for (v, a) in x.iter_mut().flatten().zip(inner.iter().flatten()) {
         *v += gain * a;
     }
-    let mean_of = |values: &Vec<f64>| values.iter().sum::<f64>() / values.len() as f64;
+    let mean_of = |row: &Vec<f64>| row.iter().sum::<f64>() / row.len() as f64;
     let means: Vec<f64> = rectified(&x).iter().map(mean_of).collect();
     let mean = mean_of(&means);
     let variance = means.iter().map(|m| (m - mean).powi(2)).sum::<f64>() / means.len() as f64;
     let norm = backbone.norm.as_ref().unwrap();
-    let gamma = floats(norm.gamma.val());
-    let beta = floats(norm.beta.as_ref().unwrap().val());
+    let gamma = values(norm.gamma.val());
+    let beta = values(norm.beta.as_ref().unwrap().val());
     let affine = means.iter().zip(gamma.iter().zip(&beta));
     let value = |(m, (g, b)): (&f64, (&f64, &f64))| (m - mean) / (variance + 1e-5).sqrt() * g + b;
     affine.map(value).collect()
@@ -97,11 +93,11 @@ fn the_feature_is_that_of_plain_loops_at_every_side() {
     let backbone = backbone(&device);
     for side in [16, 8] {
         let images = Tensor::<4>::random([3, 3, side, side], Distribution::Default, &device);
-        let found = floats(backbone.forward_tokens(images.clone(), None));
-        let values = floats(images);
+        let found = values(backbone.forward_tokens(images.clone(), None));
+        let images = values(images);
         for (row, found) in found.chunks(WIDTHS[1]).enumerate() {
             let places = side * side;
-            let channels = values.chunks(places).skip(row * 3).take(3);
+            let channels = images.chunks(places).skip(row * 3).take(3);
             let image: Map = channels.map(<[f64]>::to_vec).collect();
             let expected = plainly(&backbone, &image, side);
             println!("side {side}, image {row}");
@@ -115,8 +111,8 @@ fn a_photo_alone_has_the_feature_that_it_has_in_a_batch() {
     let device = Device::flex();
     let backbone = backbone(&device);
     let images = Tensor::<4>::random([4, 3, 16, 16], Distribution::Default, &device);
-    let together = floats(backbone.forward_tokens(images.clone(), None));
-    let alone = floats(backbone.forward_tokens(images.narrow(0, 2, 1), None));
+    let together = values(backbone.forward_tokens(images.clone(), None));
+    let alone = values(backbone.forward_tokens(images.narrow(0, 2, 1), None));
     close(&alone, &together[2 * WIDTHS[1]..][..WIDTHS[1]], 1e-5);
 }
 

@@ -100,21 +100,6 @@ fn damaged_files_do_not_panic() {
     }
 }
 
-#[test]
-fn what_is_no_image_is_told_in_words() {
-    assert_eq!(message(b""), "image: the file is empty (0 bytes)");
-    assert_eq!(
-        message(b"hello"),
-        "image: this is not an image: expected JPEG, PNG, WebP, GIF or BMP, found a file that \
-         starts with `hello`"
-    );
-    let heic = message(b"\0\0\0\x18ftypheic\0\0\0\0mif1heic");
-    assert_eq!(
-        heic,
-        "image: HEIC (brand `heic`) is not supported; convert to JPEG or PNG"
-    );
-}
-
 /// Returns a black PNG of any size: its pixels and filter bytes are all zero, so the compressed
 /// data is one zero and a run of repetitions of it.
 fn black_png(width: u32, height: u32, depth: u8, colour: u8, channels: u64) -> Vec<u8> {

@@ -13,13 +13,14 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use xtask::files::copy_folder;
 use xtask::process::command;
 use xtask::setup::{self, npm::NpmPackage};
 use xtask::{paths, web_build};
 
 use super::inference::DEFAULT;
 use super::measure::Options;
-use super::programs::{LARGEST_DIFFERENCE, Programs};
+use super::programs::{Programs, check_difference};
 use super::rounds::{Comparison, table};
 use super::site::Site;
 
@@ -78,13 +79,7 @@ pub(super) fn run(
         &[("/app", &paths::dist(root)), ("/ort", &ort)],
     )?;
     let result = measure(&browser.chromium, &site, options)?;
-    let difference = result["difference"].as_f64().unwrap_or(f64::NAN);
-    if difference.is_nan() || difference > LARGEST_DIFFERENCE {
-        bail!(
-            "ONNX Runtime Web does not compute our features: expected a relative difference of at \
-             most {LARGEST_DIFFERENCE}, found {difference}"
-        );
-    }
+    check_difference("ONNX Runtime Web", &result)?;
     let versions = format!(
         "{}, ONNX Runtime Web {}, {}",
         programs.ours.engine,
@@ -111,10 +106,7 @@ fn prepare(root: &Path, programs: &mut Programs, options: &Options) -> Result<Te
     let side = exported["side"]
         .as_u64()
         .with_context(|| format!("expected the side of the images, found {exported}"))?;
-    for entry in fs::read_dir(root.join(PAGE))? {
-        let file = entry?;
-        fs::copy(file.path(), site.path().join(file.file_name()))?;
-    }
+    copy_folder(&root.join(PAGE), site.path())?;
     let settings = json!({
         "rounds": options.rounds,
         "seconds": options.seconds,
@@ -146,7 +138,7 @@ fn measure(chromium: &Path, site: &Site, options: &Options) -> Result<Value> {
         .args(["--disable-component-update", "--disable-sync"])
         .args(["--disable-dev-shm-usage"])
         .arg(format!("--user-data-dir={}", profile.path().display()))
-        .arg(site.url())
+        .arg(site.server.url())
         .stdout(Stdio::null())
         .stderr(Stdio::null());
     let mut browser = Running(browser.spawn().context("Chromium does not start")?);

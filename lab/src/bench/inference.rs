@@ -1,7 +1,7 @@
 //! Inference of image encoders on the CPU, beside ONNX Runtime and PyTorch.
 
 use anyhow::Result;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::measure::Options;
 use super::parts;
@@ -59,8 +59,15 @@ pub(super) fn run(programs: &mut Programs, options: &Options) -> Result<String> 
                         if threads == 1 { "" } else { "s" }
                     );
                     let names = engines.map(|(name, _)| name);
-                    let of = |name| ask(&mut *programs, model, &folder, (&engines, name), &work);
-                    comparisons.push(Comparison::measure(title, &names, options.rounds, of)?);
+                    let ask = |name| {
+                        let mut work = work.clone();
+                        let peer = engines[1..].iter().find(|(known, _)| *known == name);
+                        if peer.is_none() {
+                            work["arithmetic"] = json!(engines[0].1);
+                        }
+                        programs.ask((model, &folder), peer.map(|(_, engine)| *engine), work)
+                    };
+                    comparisons.push(Comparison::measure(title, &names, options.rounds, ask)?);
                 }
             }
         }
@@ -74,26 +81,4 @@ pub(super) fn run(programs: &mut Programs, options: &Options) -> Result<String> 
         table(&comparisons),
         parts::table("operation of the default encoder, 1 thread", &operations)
     ))
-}
-
-/// Lets the program of a name do the work.
-fn ask(
-    programs: &mut Programs,
-    model: &Model,
-    folder: &Value,
-    (engines, name): (&[Engine], &str),
-    work: &Value,
-) -> Result<Value> {
-    let mut request = work.clone();
-    match engines.iter().position(|(known, _)| *known == name) {
-        Some(0) | None => {
-            request["arithmetic"] = json!(engines[0].1);
-            programs.ours.ask(&model.request(request))
-        }
-        Some(peer) => {
-            request["folder"] = folder.clone();
-            request["engine"] = json!(engines[peer].1);
-            programs.peers.ask(&request)
-        }
-    }
 }

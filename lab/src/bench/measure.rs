@@ -1,8 +1,12 @@
 //! Shared parts of the benchmarks: options, medians.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
+use anyhow::Result;
 use clap::{Args, ValueEnum};
+use xtask::golden::python_for;
+use xtask::process::command;
 
 /// Document that holds the tables.
 pub(super) const DOCUMENT: &str = "docs/bench.md";
@@ -55,6 +59,19 @@ pub struct Options {
     /// Write the tables into docs/bench.md
     #[arg(long)]
     pub(super) write: bool,
+}
+
+impl Options {
+    /// Returns a command that runs a script of the peers; the caller adds the path of the script.
+    ///
+    /// # Errors
+    /// Fails if what the script needs cannot be installed.
+    pub(super) fn python(&self, script: &Path) -> Result<Command> {
+        match &self.python {
+            Some(python) => Ok(command(python)),
+            None => python_for(script),
+        }
+    }
 }
 
 /// Returns the median; the mean of the two middle values for an even count, NaN for an empty list.

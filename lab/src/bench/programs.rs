@@ -5,7 +5,6 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use xtask::golden::python_for;
 use xtask::paths;
 use xtask::process::{command, run as execute};
 
@@ -15,7 +14,7 @@ use super::program::Program;
 const PEER: &str = "benches/peers/torch_peer.py";
 
 /// Largest difference of features, relative to the largest one: the programs round differently.
-pub(super) const LARGEST_DIFFERENCE: f64 = 1e-4;
+const LARGEST_DIFFERENCE: f64 = 1e-4;
 
 /// `OMP_WAIT_POLICY`: how PyTorch's threads wait for each other. By default they wait actively for a
 /// while, which is faster on an idle machine; on one with other work, a waiting thread may keep the
@@ -85,18 +84,29 @@ impl Programs {
                 let found = self.peers.ask(&json!({
                     "do": "check", "folder": folder, "engine": engine, "batch": batch,
                 }))?;
-                let difference = found["difference"].as_f64().unwrap_or(f64::NAN);
-                eprintln!("{}: {engine} differs by {difference:.1e}", model.title);
-                if difference.is_nan() || difference > LARGEST_DIFFERENCE {
-                    bail!(
-                        "{}: {engine} does not compute our features: expected a relative \
-                         difference of at most {LARGEST_DIFFERENCE}, found {difference}",
-                        model.title
-                    );
-                }
+                let engine = format!("{}: {engine}", model.title);
+                let difference = check_difference(&engine, &found)?;
+                eprintln!("{engine} differs by {difference:.1e}");
             }
         }
         Ok(folder)
+    }
+
+    /// Lets our program do some work with a model, or the engine of a peer with the model's files.
+    pub(super) fn ask(
+        &mut self,
+        (model, folder): (&Model, &Value),
+        engine: Option<&str>,
+        mut work: Value,
+    ) -> Result<Value> {
+        match engine {
+            None => self.ours.ask(&model.request(work)),
+            Some(engine) => {
+                work["folder"] = folder.clone();
+                work["engine"] = json!(engine);
+                self.peers.ask(&work)
+            }
+        }
     }
 
     /// Returns their names and versions.
@@ -108,16 +118,28 @@ impl Programs {
     }
 }
 
+/// Checks and returns the `difference` of a peer's features from ours that the peer found.
+///
+/// # Errors
+/// Fails if it is too large or not a number.
+pub(super) fn check_difference(peer: &str, found: &Value) -> Result<f64> {
+    let difference = found["difference"].as_f64().unwrap_or(f64::NAN);
+    if difference.is_nan() || difference > LARGEST_DIFFERENCE {
+        bail!(
+            "{peer} does not compute our features: expected a relative difference of at most \
+             {LARGEST_DIFFERENCE}, found {difference}"
+        );
+    }
+    Ok(difference)
+}
+
 /// Starts the peers with the policy that is faster on this machine now.
 fn start_peers(root: &Path, options: &Options) -> Result<(&'static str, Program)> {
     let script = root.join(PEER);
     let probe = json!({ "do": "probe", "threads": options.threads, "seconds": 1 });
     let mut best: Option<(f64, &str, Program)> = None;
     for policy in WAIT_POLICIES {
-        let mut python = match &options.python {
-            Some(python) => command(python),
-            None => python_for(&script)?,
-        };
+        let mut python = options.python(&script)?;
         python.arg(&script).current_dir(root);
         match policy {
             Some(policy) => python.env("OMP_WAIT_POLICY", policy),

@@ -6,7 +6,6 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde_json::Value;
 use xtask::document;
-use xtask::golden::python_for;
 use xtask::paths;
 use xtask::process::{capture, command, run as execute};
 
@@ -28,10 +27,7 @@ pub(super) fn run(root: &Path, options: &Options) -> Result<String> {
     execute(build.current_dir(root)).context("the trainer could not be built")?;
     let program = paths::release(root).join("trainer");
     let script = root.join(PEER);
-    let mut python = match &options.python {
-        Some(python) => command(python),
-        None => python_for(&script)?,
-    };
+    let mut python = options.python(&script)?;
     python.arg(script).arg("--trainer").arg(program);
     let sizes = [
         ("--texts", options.texts),

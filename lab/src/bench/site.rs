@@ -12,7 +12,7 @@ use xtask::serve::Server;
 
 /// A running site; it stops when dropped.
 pub(super) struct Site {
-    server: Server,
+    pub(super) server: Server,
     results: Receiver<String>,
 }
 
@@ -33,11 +33,6 @@ impl Site {
         }
         let server = Server::of(app, 0)?;
         Ok(Self { server, results })
-    }
-
-    /// Returns the address of the page, with a trailing slash.
-    pub(super) fn url(&self) -> String {
-        self.server.url()
     }
 
     /// Waits for the result; `is_alive` tells whether the page can still send one.

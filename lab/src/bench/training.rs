@@ -95,24 +95,20 @@ fn compare(
     folder: &Value,
     options: &Options,
 ) -> Result<Comparison> {
-    let Trained { model, samples } = trained;
-    let work = json!({ "do": "train", "batch": samples, "seconds": options.seconds });
+    // Our program was started with its number of threads.
+    let work = json!({
+        "do": "train", "batch": trained.samples, "threads": options.threads,
+        "seconds": options.seconds,
+    });
     let names: Vec<&str> = [ESPALIER]
         .into_iter()
         .chain(peers.iter().map(|(name, _)| *name))
         .collect();
     let mut learned = None;
     Comparison::measure(trained.title(), &names, options.rounds, |name| {
-        let found = match peers.iter().find(|(peer, _)| *peer == name) {
-            Some((_, engine)) => {
-                let mut request = work.clone();
-                request["folder"] = folder.clone();
-                request["engine"] = json!(engine);
-                request["threads"] = json!(options.threads);
-                programs.peers.ask(&request)?
-            }
-            None => programs.ours.ask(&model.request(work.clone()))?,
-        };
+        let peer = peers.iter().find(|(peer, _)| *peer == name);
+        let engine = peer.map(|(_, engine)| *engine);
+        let found = programs.ask((&trained.model, folder), engine, work.clone())?;
         check_parameters(&mut learned, &found)?;
         Ok(found)
     })

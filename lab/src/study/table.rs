@@ -48,23 +48,19 @@ fn mean_and_spread(values: &[f64]) -> (f64, Option<f64>) {
 }
 
 /// Returns a table with metrics as rows and `methods` as columns; `cell` formats a method's values.
-fn grid<'a>(
+fn grid(
     results: &Results,
-    methods: impl Iterator<Item = &'a String> + Clone,
+    methods: &[String],
     cell: impl Fn(&BTreeMap<String, Vec<f64>>, &String) -> Option<String>,
 ) -> String {
-    let mut table = "| task | metric |".to_owned();
-    methods.clone().for_each(|method| {
-        let _ = write!(table, " {method} |");
-    });
-    let _ = writeln!(
-        table,
-        "\n|---|---|{}",
-        "--:|".repeat(methods.clone().count())
+    let columns = "--:|".repeat(methods.len());
+    let mut table = format!(
+        "| task | metric | {} |\n|---|---|{columns}\n",
+        methods.join(" | ")
     );
     for ((task, metric), values) in results {
         let _ = write!(table, "| {task} | `{metric}` |");
-        for method in methods.clone() {
+        for method in methods {
             let text = cell(values, method).unwrap_or_else(|| "–".to_owned());
             let _ = write!(table, " {text} |");
         }
@@ -75,7 +71,7 @@ fn grid<'a>(
 
 /// Returns one row per metric, one column per method: mean ± standard deviation.
 pub(super) fn values(results: &Results, methods: &[String]) -> String {
-    grid(results, methods.iter(), |values, method| {
+    grid(results, methods, |values, method| {
         Some(shown(values.get(method)?, 4))
     })
 }
@@ -119,7 +115,7 @@ pub(super) fn differences(results: &Results, methods: &[String]) -> String {
     else {
         return String::new();
     };
-    let table = grid(results, others.iter(), |values, method| {
+    let table = grid(results, others, |values, method| {
         let pairs = values.get(method)?.iter().zip(values.get(first)?);
         let differences: Vec<f64> = pairs.map(|(value, base)| value - base).collect();
         let (mean, spread) = mean_and_spread(&differences);

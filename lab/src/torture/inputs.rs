@@ -56,11 +56,6 @@ impl Inputs {
         Ok(inputs)
     }
 
-    /// Returns the path of an input as an argument.
-    pub(super) fn path(&self, name: &str) -> String {
-        self.folder.join(name).display().to_string()
-    }
-
     /// A folder of classes with small photos.
     fn photos(&self, root: &Path) -> Result<()> {
         for name in ["cat", "car", "clock", "barn"] {
@@ -126,22 +121,20 @@ impl Inputs {
 
     /// A model after two steps, and its bundle.
     fn model(&self) -> Result<()> {
-        let logs = self.path("logs");
-        let fit = "fit --dataset synthetic --method clip --model vit_t8_64 --batch-size 4 --steps 2 \
-                   --warmup 1 --lr 1e-3 --deterministic --name model dataset.synthetic_records=16";
-        let mut arguments = words(fit);
-        arguments.extend(["--logs".into(), logs]);
-        self.done(&arguments)?;
-        let mut arguments = words("export --dtype q6 --probe-size 8 --max-drop 100");
-        arguments.extend(["--checkpoint".into(), self.path("logs/model")]);
-        arguments.extend(["--captions".into(), self.path("captions.txt")]);
-        arguments.extend(["--out".into(), self.path("bundle")]);
-        self.done(&arguments)
+        self.done(
+            "fit --dataset synthetic --method clip --model vit_t8_64 --batch-size 4 --steps 2 --warmup 1 \
+             --lr 1e-3 --deterministic --name model dataset.synthetic_records=16 --logs $ALL/logs",
+        )?;
+        self.done(
+            "export --dtype q6 --probe-size 8 --max-drop 100 --checkpoint $ALL/logs/model \
+             --captions $ALL/captions.txt --out $ALL/bundle",
+        )
     }
 
-    fn done(&self, arguments: &[String]) -> Result<()> {
+    fn done(&self, line: &str) -> Result<()> {
+        let arguments = words(line, &[("$ALL", self.folder.as_path())]);
         let conditions = Conditions::default();
-        let ended = run(&self.trainer, arguments, &self.folder, conditions)?;
+        let ended = run(&self.trainer, &arguments, &self.folder, conditions)?;
         if ended.code() != 0 {
             bail!("trainer {}: {}", arguments.join(" "), ended.stderr);
         }
@@ -149,7 +142,12 @@ impl Inputs {
     }
 }
 
-/// Returns the words of a command line without quotes.
-pub(super) fn words(line: &str) -> Vec<String> {
-    line.split_whitespace().map(str::to_owned).collect()
+/// Returns the words of a command line without quotes, with paths in place of their names.
+pub(super) fn words(line: &str, places: &[(&str, &Path)]) -> Vec<String> {
+    let with_paths = |word: &str| {
+        places.iter().fold(word.to_owned(), |word, (name, path)| {
+            word.replace(name, &path.display().to_string())
+        })
+    };
+    line.split_whitespace().map(with_paths).collect()
 }

@@ -141,32 +141,30 @@ pub fn campaign(trainer: &Path, kills: u32, seed: u64) -> Result<Kills> {
 impl Job<'_> {
     /// Starts the run, or resumes it.
     fn start(&self, processes: u64) -> Result<Child> {
-        let mut words: Vec<String> = Vec::new();
-        if processes > 1 {
-            let launcher = "mpirun --allow-run-as-root --oversubscribe --bind-to none -n";
-            words.extend(launcher.split(' ').map(str::to_owned));
-            words.push(processes.to_string());
-        }
-        words.push(self.trainer.display().to_string());
+        let mut run = match processes {
+            1 => command(self.trainer),
+            _ => {
+                let mut launcher = command("mpirun");
+                let options = "--allow-run-as-root --oversubscribe --bind-to none -n";
+                launcher.args(options.split(' ')).arg(processes.to_string());
+                launcher.arg(self.trainer);
+                launcher
+            }
+        };
         let fixed = "fit --dataset synthetic --method hycoclip --model vit_t8_64 --batch-size 8 --lanes 4 \
                      --warmup 2 --lr 1e-5 --workers 1 --deterministic --save-frequency 3 --name a \
                      train.log_frequency=1 dataset.synthetic_records=1024";
-        words.extend(fixed.split_whitespace().map(str::to_owned));
-        let logs = self.logs.display().to_string();
-        words.extend(["--logs".to_owned(), logs]);
-        words.extend(["--steps".to_owned(), self.steps.to_string()]);
+        run.args(fixed.split_whitespace());
+        run.arg("--logs").arg(&self.logs);
+        run.args(["--steps", &self.steps.to_string()]);
         if self.logs.join("a/config.toml").exists() {
-            words.extend(["--resume", "latest"].map(str::to_owned));
+            run.args(["--resume", "latest"]);
         }
         fs::create_dir_all(&self.logs)?;
         let said = fs::File::create(self.logs.join("said.txt"))?;
-        command(&words[0])
-            .args(&words[1..])
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(said)
-            .spawn()
-            .with_context(|| format!("starting {}", words[0]))
+        run.stdout(Stdio::null()).stderr(said);
+        run.spawn()
+            .with_context(|| format!("starting {}", run.get_program().display()))
     }
 
     /// Runs to the last step.

@@ -210,34 +210,24 @@ impl Campaign {
         }
         let again = fault == Fault::Cut && input.is_none();
         let first = self.start(task, input.as_deref(), &place, again, conditions)?;
-        let mut outcome = Outcome {
-            task,
-            fault,
-            affected: first.affected || first.code() != 0,
-            code: first.code(),
-            violations: violations_of_ending(fault, &first),
-        };
+        let (affected, code) = (first.affected || first.code() != 0, first.code());
+        let mut violations = violations_of_ending(fault, &first);
         set_mode(&place.out, 0o755)?;
         let found = check::read(&place.out)?;
         // What a command makes of a damaged input is its own; a state that was cut is judged below.
         if fault != Fault::Cut {
-            outcome
-                .violations
-                .extend(after_fault(task, &found, &reference.files));
+            violations.extend(after_fault(task, &found, &reference.files));
         }
         if let Some(disk) = &place.disk {
             disk.grow()?;
         }
-        if fault == Fault::Cut && input.is_some() && first.code() == 0 {
-            // The damage was counted and the rest used; a new folder for the whole input.
-            fs::remove_dir_all(&place.out)?;
-            fs::create_dir(&place.out)?;
-        }
-        let second = if fault == Fault::Cut && input.is_none() && first.code() == 0 {
+        // A task that continued from a state that was cut has been given again already.
+        let second = if again && code == 0 {
             first
         } else {
-            if fault == Fault::Cut && input.is_none() {
-                // The damaged state was refused in words; the user begins again.
+            if fault == Fault::Cut && (again || code == 0) {
+                // The damaged state was refused in words, and the user begins again; or the damage of the
+                // input was counted and the rest used, and the whole input gets a new folder.
                 fs::remove_dir_all(&place.out)?;
                 fs::create_dir(&place.out)?;
             }
@@ -245,22 +235,24 @@ impl Campaign {
         };
         if second.code() == 0 {
             let found = check::read(&place.out)?;
-            outcome
-                .violations
-                .extend(after_success(task, &found, &reference.files));
+            violations.extend(after_success(task, &found, &reference.files));
             if metrics(&second.stdout) != reference.metrics {
-                outcome
-                    .violations
-                    .push("other metrics than the unbroken run".to_owned());
+                violations.push("other metrics than the unbroken run".to_owned());
             }
         } else {
-            outcome.violations.push(format!(
+            violations.push(format!(
                 "given again, it ended with {}: {}",
                 second.code(),
                 last_lines(&second.stderr)
             ));
         }
-        Ok(outcome)
+        Ok(Outcome {
+            task,
+            fault,
+            affected,
+            code,
+            violations,
+        })
     }
 
     /// Cuts a file short: of a copy of the input, whose folder is returned, or of the state that the

@@ -55,55 +55,37 @@ impl Task {
         out: &Path,
         again: bool,
     ) -> Vec<String> {
-        let input = input.display().to_string();
-        let below = |name: &str| out.join(name).display().to_string();
-        let mut arguments = match self {
-            Self::Fit => {
-                let mut fit = words(&format!(
-                    "fit --dataset synthetic --method clip --model vit_t8_64 --batch-size 4 --steps \
-                     {STEPS} --save-frequency 1 --warmup 1 --lr 1e-3 --deterministic --name a \
-                     train.log_frequency=1 train.keep={STEPS} dataset.synthetic_records=16 --logs"
-                ));
-                fit.push(below(""));
-                if again && out.join("a/config.toml").exists() {
-                    fit.extend(words("--resume latest"));
-                }
-                return fit;
-            }
+        let fit = format!(
+            "fit --dataset synthetic --method clip --model vit_t8_64 --batch-size 4 --steps {STEPS} \
+             --save-frequency 1 --warmup 1 --lr 1e-3 --deterministic --name a train.log_frequency=1 \
+             train.keep={STEPS} dataset.synthetic_records=16 --logs $OUT"
+        );
+        let line: &str = match self {
+            Self::Fit => &fit,
             Self::Export => {
-                let mut export =
-                    words("export --dtype q6 --probe-size 8 --max-drop 100 --captions");
-                export.push(inputs.path("captions.txt"));
-                export.extend(["--checkpoint".into(), format!("{input}/model")]);
-                export.extend(["--out".into(), below("bundle")]);
-                export
+                "export --dtype q6 --probe-size 8 --max-drop 100 --captions $ALL/captions.txt \
+                 --checkpoint $INPUT/model --out $OUT/bundle"
             }
-            Self::Import => vec!["import".into(), input, "--out".into(), below("checkpoint")],
-            Self::Prepare => {
-                let mut prepare = words("data prepare --dataset grit");
-                prepare.extend([input, "--out".into(), below("prepared")]);
-                prepare
-            }
+            Self::Import => "import $INPUT --out $OUT/checkpoint",
+            Self::Prepare => "data prepare --dataset grit $INPUT --out $OUT/prepared",
             Self::Embed => {
-                let mut embed = words("embed --model");
-                embed.extend([inputs.path("bundle"), "--images".into(), input]);
-                embed.extend(["--out".into(), below("embeddings.safetensors")]);
-                embed
+                "embed --model $ALL/bundle --images $INPUT --out $OUT/embeddings.safetensors"
             }
             Self::Eval => {
-                let mut eval = words("eval --json --task zero-shot --checkpoint");
-                eval.extend([inputs.path("logs/model"), "--data".into(), input]);
-                eval.extend(["--cache".into(), below("cache")]);
-                eval
+                "eval --json --task zero-shot --checkpoint $ALL/logs/model --data $INPUT \
+                 --cache $OUT/cache"
             }
-            Self::Site => {
-                let mut site = words("export --page");
-                site.push(inputs.path("page"));
-                site.extend(["--checkpoint".into(), input]);
-                site.extend(["--site".into(), below("site")]);
-                site
-            }
+            Self::Site => "export --page $ALL/page --checkpoint $INPUT --site $OUT/site",
         };
+        let places = [
+            ("$ALL", inputs.folder.as_path()),
+            ("$INPUT", input),
+            ("$OUT", out),
+        ];
+        let mut arguments = words(line, &places);
+        if again && self == Self::Fit && out.join("a/config.toml").exists() {
+            arguments.extend(["--resume".to_owned(), "latest".to_owned()]);
+        }
         if again && matches!(self, Self::Export | Self::Import | Self::Site) {
             arguments.push("--force".into());
         }

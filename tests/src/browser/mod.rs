@@ -20,5 +20,4 @@ pub use page::{Answer, Browser, ErrorCard, Gpu, Look, Outcome};
 pub use pages::Host;
 pub use recorder::{Recorder, Seen};
 pub use site::{DEFAULT, Site, TINY};
-pub use visitor::Barrier;
 pub use webdriver::WebDriver;

@@ -17,40 +17,28 @@ pub fn sample(name: &str) -> PathBuf {
 
 /// Returns the result of `trainer caption` for a photo with the model `tiny`; `more` are further
 /// arguments.
-///
-/// # Panics
-/// If it prints no result.
 pub fn natively(photo: &Path, more: &[&str]) -> CaptionResult {
     natively_by(&tiny(), photo, more)
 }
 
 /// Returns the result of `trainer caption` for a photo with the bundle in a folder; `more` are
 /// further arguments.
-///
-/// # Panics
-/// If it prints no result.
 pub fn natively_by(bundle: &Path, photo: &Path, more: &[&str]) -> CaptionResult {
     let caption = call("caption --json").set("--model", bundle).arg(photo);
     let json = caption.args(more).done().out;
-    serde_json::from_str(&json).unwrap_or_else(|e| panic!("{}: {e}", photo.display()))
+    serde_json::from_str(&json).unwrap()
 }
 
 /// Opens the page with a sample in its address, in a browser without a graphics adapter, and waits
 /// until it has answered and shows its tree.
-///
-/// # Panics
-/// When it does not answer.
 pub fn started(query: &str) -> (Browser, Site, CaptionResult) {
     started_on(Gpu::None, query)
 }
 
 /// Like [`started`], in a browser with or without a graphics adapter.
-///
-/// # Panics
-/// When it does not answer.
 pub fn started_on(gpu: Gpu, query: &str) -> (Browser, Site, CaptionResult) {
     let (browser, site) = (Browser::start(gpu), Site::built());
-    let answer = browser.open_sample(&site, query).answer();
+    let answer = browser.open_sample(&site, query).unwrap();
     browser.wait_for_id("tree");
     (browser, site, answer.result)
 }

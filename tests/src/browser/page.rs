@@ -14,15 +14,14 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::{Recorder, Seen, Site, WebDriver};
+use crate::{PATIENCE, wait_until};
 
 /// How long an answer must stay unchanged: the first may appear before the finer captions arrive.
 const SETTLED: Duration = Duration::from_millis(800);
 /// Time that the browser gets to empty its caches.
 const RELEASED: Duration = Duration::from_millis(500);
 
-/// Time limit of an answer on the CPU engine, on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(180);
-/// The same on WebGPU, whose software adapter compiles for minutes.
+/// Time limit of an answer on WebGPU, whose software adapter compiles for minutes.
 const GPU_PATIENCE: Duration = Duration::from_secs(420);
 
 /// Commands that install the browsers and set the variables that name them.
@@ -77,38 +76,8 @@ pub struct ErrorCard {
     pub words: String,
 }
 
-/// The outcome of giving a photo.
-#[derive(Clone, Debug)]
-pub enum Outcome {
-    /// A ladder and a path.
-    Answer(Box<Answer>),
-    /// An error card.
-    Error(ErrorCard),
-}
-
-impl Outcome {
-    /// Returns the answer.
-    ///
-    /// # Panics
-    /// When it is an error.
-    pub fn answer(self) -> Answer {
-        match self {
-            Self::Answer(answer) => *answer,
-            Self::Error(card) => panic!("expected an answer, found an error: {}", card.words),
-        }
-    }
-
-    /// Returns the error.
-    ///
-    /// # Panics
-    /// When it is an answer.
-    pub fn error(self) -> ErrorCard {
-        match self {
-            Self::Error(card) => card,
-            Self::Answer(answer) => panic!("expected an error, found {:?}", answer.rungs),
-        }
-    }
-}
+/// What a photo leads to: a ladder and a path, or an error card.
+pub type Outcome = Result<Answer, ErrorCard>;
 
 /// A fresh browser with the page in it.
 pub struct Browser {
@@ -121,12 +90,8 @@ pub struct Browser {
 
 impl Browser {
     /// Starts `CHROMIUM` through `CHROMEDRIVER`, or the programs of these names on the path.
-    ///
-    /// # Panics
-    /// When they do not start.
     pub fn start(gpu: Gpu) -> Self {
-        let profile = tempfile::tempdir().unwrap_or_else(|e| panic!("no temporary folder: {e}"));
-        let recorder = Recorder::start().unwrap_or_else(|e| panic!("no free port: {e}"));
+        let (profile, recorder) = (tempfile::tempdir().unwrap(), Recorder::start());
         let mut arguments: Vec<String> = [
             "--headless=new",
             "--hide-scrollbars",
@@ -150,11 +115,13 @@ impl Browser {
         if gpu == Gpu::Software {
             arguments.push("--enable-unsafe-webgpu".to_owned());
         }
-        let driver = WebDriver::start(
-            &program("CHROMEDRIVER", "chromedriver", CHROMIUM_BY),
-            &program("CHROMIUM", "chromium", CHROMIUM_BY),
-            &arguments,
-        );
+        let chromium = program("CHROMIUM", "chromium", CHROMIUM_BY);
+        let chromedriver = program("CHROMEDRIVER", "chromedriver", CHROMIUM_BY);
+        let options = json!({
+            "browserName": "chrome",
+            "goog:chromeOptions": { "binary": chromium.to_string_lossy(), "args": arguments },
+        });
+        let driver = WebDriver::start(&chromedriver, "successfully on port ", options);
         Self {
             driver,
             recorder,
@@ -166,17 +133,8 @@ impl Browser {
     /// Starts `FIREFOX` through `GECKODRIVER`, or the programs of these names on the path. Commands
     /// of the Chrome DevTools Protocol ([`devtools`](Self::devtools) and its callers) do not work
     /// in it.
-    ///
-    /// # Panics
-    /// When they do not start.
     pub fn start_firefox() -> Self {
-        let profile = tempfile::tempdir().unwrap_or_else(|e| panic!("no temporary folder: {e}"));
-        let recorder = Recorder::start().unwrap_or_else(|e| panic!("no free port: {e}"));
-        let arguments = [
-            "-headless".to_owned(),
-            "-profile".to_owned(),
-            profile.path().display().to_string(),
-        ];
+        let (profile, recorder) = (tempfile::tempdir().unwrap(), Recorder::start());
         let addr = recorder.addr();
         let preferences = json!({
             "network.proxy.type": 1,
@@ -187,12 +145,17 @@ impl Browser {
             "network.captive-portal-service.enabled": false,
             "app.update.enabled": false,
         });
-        let driver = WebDriver::start_firefox(
-            &program("GECKODRIVER", "geckodriver", FIREFOX_BY),
-            &program("FIREFOX", "firefox-esr", FIREFOX_BY),
-            &arguments,
-            &preferences,
-        );
+        let firefox = program("FIREFOX", "firefox-esr", FIREFOX_BY);
+        let geckodriver = program("GECKODRIVER", "geckodriver", FIREFOX_BY);
+        let options = json!({
+            "browserName": "firefox",
+            "moz:firefoxOptions": {
+                "binary": firefox.to_string_lossy(),
+                "args": ["-headless", "-profile", profile.path()],
+                "prefs": preferences,
+            },
+        });
+        let driver = WebDriver::start(&geckodriver, "Listening on 127.0.0.1:", options);
         Self {
             driver,
             recorder,
@@ -222,44 +185,28 @@ impl Browser {
     }
 
     /// Opens the page and waits until its own code runs. `query` is for example `?backend=cpu`.
-    ///
-    /// # Panics
-    /// When the page does not start.
     pub fn open(&self, site: &Site, query: &str) {
         self.driver.open(&format!("{}{query}", site.url()));
-        let begun = Instant::now();
-        loop {
+        wait_until("the page did not start", || {
             let seen = self.screen();
-            if seen.starts {
-                return;
-            }
-            let patient = begun.elapsed() < PATIENCE && seen.boot.is_none();
-            assert!(patient, "the page did not start: {seen:?}");
-            sleep(Duration::from_millis(100));
-        }
+            let failed = seen.boot.is_some() && !seen.starts;
+            assert!(!failed, "the page did not start: {seen:?}");
+            seen.starts
+        });
     }
 
     /// Chooses a photo in the page's file input and waits for the outcome.
-    ///
-    /// # Panics
-    /// If there is no outcome in time.
     pub fn give(&self, photo: &Path) -> Outcome {
-        let bytes = std::fs::read(photo).unwrap_or_else(|e| panic!("{}: {e}", photo.display()));
         self.forget_error();
-        let input = self.driver.find("[data-testid=file-input]");
-        self.driver.type_into(&input, &photo.to_string_lossy());
-        self.outcome(&sha256_hex(&bytes))
+        self.give_all(&[photo.to_owned()]);
+        self.outcome_of(photo)
     }
 
     /// Presses "Try again" on an error card and waits for the outcome.
-    ///
-    /// # Panics
-    /// If there is no such button, or no outcome in time.
     pub fn try_again(&self, photo: &Path) -> Outcome {
-        let bytes = std::fs::read(photo).unwrap_or_else(|e| panic!("{}: {e}", photo.display()));
         self.forget_error();
         self.press("[data-testid=retry]");
-        self.outcome(&sha256_hex(&bytes))
+        self.outcome_of(photo)
     }
 
     /// Runs a script on the page and returns its value.
@@ -293,9 +240,6 @@ impl Browser {
     }
 
     /// Opens an address of the site that includes a sample, and waits for its answer.
-    ///
-    /// # Panics
-    /// If there is no outcome in time.
     pub fn open_sample(&self, site: &Site, query: &str) -> Outcome {
         self.open(site, query);
         self.answered(|_| true)
@@ -306,20 +250,16 @@ impl Browser {
         let metrics = json!({
             "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600,
         });
-        self.driver
-            .devtools("Emulation.setDeviceMetricsOverride", &metrics);
+        self.devtools("Emulation.setDeviceMetricsOverride", &metrics);
         let colours = json!({ "features": [
             { "name": "prefers-color-scheme", "value": look.as_str() },
             // Skips transitions, so that a screenshot shows their last frame.
             { "name": "prefers-reduced-motion", "value": "reduce" },
         ]});
-        self.driver.devtools("Emulation.setEmulatedMedia", &colours);
+        self.devtools("Emulation.setEmulatedMedia", &colours);
     }
 
     /// Returns a screenshot of the whole page as a PNG, including the part below the window's edge.
-    ///
-    /// # Panics
-    /// If the browser returns no image.
     pub fn screenshot(&self) -> Vec<u8> {
         // Waits for two frames, so that the latest changes have been drawn.
         let _ = self.evaluate(
@@ -327,13 +267,10 @@ impl Browser {
              requestAnimationFrame(() => requestAnimationFrame(() => done(null))))",
         );
         let wanted = json!({ "format": "png", "captureBeyondViewport": true });
-        let image = self.driver.devtools("Page.captureScreenshot", &wanted);
-        let text = image["data"]
-            .as_str()
-            .unwrap_or_else(|| panic!("expected a screenshot, found {image}"));
+        let image = self.devtools("Page.captureScreenshot", &wanted);
         BASE64_STANDARD
-            .decode(text)
-            .unwrap_or_else(|e| panic!("screenshot: {e}"))
+            .decode(image["data"].as_str().unwrap())
+            .unwrap()
     }
 
     /// Marks the error on the screen as seen, so that it is not mistaken for the next one.
@@ -344,23 +281,23 @@ impl Browser {
         );
     }
 
-    fn outcome(&self, sha256: &str) -> Outcome {
+    fn outcome_of(&self, photo: &Path) -> Outcome {
+        let sha256 = sha256_hex(&std::fs::read(photo).unwrap());
         self.answered(|result| result.image.sha256 == sha256)
     }
 
     fn answered(&self, wanted: impl Fn(&CaptionResult) -> bool) -> Outcome {
         let begun = Instant::now();
-        let patience = if self.gpu == Gpu::Software {
-            GPU_PATIENCE
-        } else {
-            PATIENCE
+        let patience = match self.gpu {
+            Gpu::None => PATIENCE,
+            Gpu::Software => GPU_PATIENCE,
         };
         let mut steady: Option<(CaptionResult, Instant)> = None;
         loop {
             let seen = self.screen();
             assert!(!seen.crashed, "the page crashed: {seen:?}");
             if let Some(card) = seen.error {
-                return Outcome::Error(card);
+                return Err(card);
             }
             let result = seen.json.as_ref().map(|text| {
                 serde_json::from_str::<CaptionResult>(text)
@@ -371,11 +308,11 @@ impl Browser {
                 match &steady {
                     Some((before, since)) if *before == result => {
                         if since.elapsed() >= SETTLED {
-                            return Outcome::Answer(Box::new(Answer {
+                            return Ok(Answer {
                                 result,
                                 rungs: seen.rungs,
                                 engine: seen.engine.unwrap_or_default(),
-                            }));
+                            });
                         }
                     }
                     _ => steady = Some((result, Instant::now())),

@@ -9,10 +9,8 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use xtask::serve::Server;
 
-use super::Browser;
-
-/// Time limit of anything that a test waits for.
-const PATIENCE: Duration = Duration::from_secs(180);
+use super::{Browser, Gpu};
+use crate::{PATIENCE, signal, wait_until};
 
 /// A folder of another site, served from its own origin.
 pub struct Host {
@@ -22,12 +20,9 @@ pub struct Host {
 
 impl Host {
     /// Creates an empty folder and serves it.
-    ///
-    /// # Panics
-    /// When there is no temporary folder or no free port.
     pub fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap_or_else(|e| panic!("no temporary folder: {e}"));
-        let server = Server::start(folder.path(), 0).unwrap_or_else(|e| panic!("{e:#}"));
+        let folder = tempfile::tempdir().unwrap();
+        let server = Server::start(folder.path(), 0).unwrap();
         Self { folder, server }
     }
 
@@ -42,32 +37,21 @@ impl Host {
     }
 
     /// Writes a file.
-    ///
-    /// # Panics
-    /// When it cannot be written.
     pub fn write(&self, path: &str, content: impl AsRef<[u8]>) {
         let path = self.path(path);
-        let folder = path.parent().unwrap_or(self.folder.path());
-        fs::create_dir_all(folder)
-            .and_then(|()| fs::write(&path, content))
-            .unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
     }
 
     /// Writes a page with the content security policy `policy` and the body `body`. It records the
     /// events of the elements in `window.heard`, the browser's policy violations in `window.refused`
-    /// and errors that no script handles in `window.thrown`. Its `page.js` and `page.css` are separate files, since a strict policy
-    /// allows nothing inline.
+    /// and errors that no script handles in `window.thrown`. Its `page.js` and `page.css` are files
+    /// beside it, since a strict policy allows nothing inline.
     pub fn page(&self, path: &str, policy: &str, head: &str, body: &str) {
-        let folder = Path::new(path).parent().map_or(String::new(), |folder| {
-            let folder = folder.to_string_lossy();
-            if folder.is_empty() {
-                String::new()
-            } else {
-                format!("{folder}/")
-            }
-        });
-        self.write(&format!("{folder}page.js"), SCRIPT);
-        self.write(&format!("{folder}page.css"), STYLE);
+        for (name, content) in [("page.js", SCRIPT), ("page.css", STYLE)] {
+            let beside = Path::new(path).with_file_name(name);
+            self.write(&beside.to_string_lossy(), content);
+        }
         let page = format!(
             "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>A paper</title>\n\
              <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n\
@@ -112,10 +96,17 @@ const STYLE: &str = "espalier-ladder { display: block; height: 26rem; overflow: 
     .brown { --espalier-accent: rgb(120, 60, 20); --espalier-bg: rgb(250, 240, 230) }\n";
 
 impl Browser {
+    /// Starts a browser without a graphics adapter at a page with the widget, and waits until the
+    /// first element is there.
+    pub fn at_element(url: &str) -> Self {
+        let browser = Self::start(Gpu::None);
+        browser.visit(url);
+        let is_there = "return Boolean(document.querySelector('espalier-ladder').shadowRoot)";
+        browser.wait_for("the element", is_there);
+        browser
+    }
+
     /// Opens any address and waits until its scripts are loaded.
-    ///
-    /// # Panics
-    /// If the page does not come.
     pub fn visit(&self, url: &str) {
         self.driver().open(url);
         // On a busy machine the driver may answer while a new browser still shows its empty page.
@@ -127,9 +118,6 @@ impl Browser {
     }
 
     /// Polls the page until a function's body returns a truthy value.
-    ///
-    /// # Panics
-    /// If it never does.
     pub fn wait_for(&self, what: &str, body: &str) -> Value {
         let begun = Instant::now();
         loop {
@@ -152,18 +140,9 @@ impl Browser {
     }
 
     /// Waits until a file whose address contains `part` is requested.
-    ///
-    /// # Panics
-    /// If it never is.
     pub fn wait_until_asked(&self, part: &str) {
-        let begun = Instant::now();
-        while self.asked(part) == 0 {
-            assert!(
-                begun.elapsed() < PATIENCE,
-                "expected a request for {part}, found none"
-            );
-            sleep(Duration::from_millis(50));
-        }
+        let none = format!("expected a request for {part}, found none");
+        wait_until(&none, || self.asked(part) > 0);
     }
 
     /// Starts recording how long single tasks block the page's thread (the Long Tasks API).
@@ -186,9 +165,6 @@ impl Browser {
     }
 
     /// Clicks the button of an element's poster at its position on the screen.
-    ///
-    /// # Panics
-    /// When there is none.
     pub fn press_poster(&self, selector: &str) {
         let at = self.evaluate(&format!(
             "const host = document.querySelector('{selector}');\
@@ -215,10 +191,8 @@ impl Browser {
 
     /// Returns the number of requests for files whose address contains `part`.
     pub fn asked(&self, part: &str) -> usize {
-        self.requests()
-            .iter()
-            .filter(|seen| seen.url.contains(part))
-            .count()
+        let requests = self.requests().into_iter();
+        requests.filter(|seen| seen.url.contains(part)).count()
     }
 
     /// Returns the current tab.
@@ -239,14 +213,11 @@ impl Browser {
     }
 
     /// Kills the browser's GPU process.
-    ///
-    /// # Panics
-    /// When there is none.
     pub fn end_gpu_process(&self) {
         let found = super::processes::of(self.profile(), "gpu-process");
         assert!(!found.is_empty(), "the browser has no GPU process");
         for process in found {
-            process.kill();
+            signal(process.id, "KILL");
         }
     }
 }

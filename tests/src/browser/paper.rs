@@ -1,14 +1,19 @@
 //! A paper's page that embeds the widget, and the events of its elements.
 
 use espalier_core::caption::CaptionResult;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{Browser, Host, package};
 use crate::photos::{jpeg, landscape};
+use crate::texts;
 
 /// The content security policy of a page that hosts the widget itself.
 pub const STRICT: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'; \
     frame-src 'self'; img-src 'self' data:; style-src 'self'; worker-src 'self'";
+
+/// An element with the first photo of [`paper`].
+pub const ELEMENT: &str =
+    "<espalier-ladder id=\"a\" src=\"photo.jpg\" alt=\"A view\"></espalier-ladder>";
 
 const SCRIPT: &str =
     "<script type=\"module\" src=\"w/widget/espalier-ladder.js\" crossorigin></script>";
@@ -24,17 +29,19 @@ pub fn paper(policy: &str, body: &str) -> Host {
     host
 }
 
+/// Writes a paper's page with this policy and body, and opens it.
+pub fn opened(policy: &str, body: &str) -> (Host, Browser) {
+    let host = paper(policy, body);
+    let browser = Browser::at_element(&host.url("paper/index.html"));
+    (host, browser)
+}
+
 /// Asserts that the widget's result equals that of the command line.
-///
-/// # Panics
-/// If it does not.
 pub fn agree(widget: &Value, native: &CaptionResult) {
-    let widget: CaptionResult =
-        serde_json::from_value(widget.clone()).unwrap_or_else(|e| panic!("{e}"));
+    let widget: CaptionResult = serde_json::from_value(widget.clone()).unwrap();
     assert_eq!(widget.model, native.model);
     assert_eq!(widget.image, native.image);
-    let texts = |r: &CaptionResult| r.ladder.iter().map(|l| l.text.clone()).collect::<Vec<_>>();
-    assert_eq!(texts(&widget), texts(native));
+    assert_eq!(texts(&widget.ladder), texts(&native.ladder));
     assert_eq!(widget.taxonomy.stop, native.taxonomy.stop);
     for (a, b) in widget.taxonomy.path.iter().zip(&native.taxonomy.path) {
         assert_eq!(a.id, b.id);
@@ -51,16 +58,8 @@ pub fn heard(browser: &Browser, name: &str) -> Vec<Value> {
 
 /// Waits until an element's result equals that of the command line: the first result may arrive
 /// before the finer captions.
-///
-/// # Panics
-/// When it never does.
 pub fn settled(browser: &Browser, id: &str, native: &CaptionResult) -> Value {
-    let texts: Vec<&str> = native
-        .ladder
-        .iter()
-        .map(|rung| rung.text.as_str())
-        .collect();
-    let texts = serde_json::json!(serde_json::json!(texts).to_string());
+    let texts = json!(json!(texts(&native.ladder)).to_string());
     browser.wait_for(
         &format!("the finer result of {id}"),
         &format!(

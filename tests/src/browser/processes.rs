@@ -2,26 +2,15 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 /// A process of a browser.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Process {
-    id: u32,
+    pub(super) id: u32,
     /// Peak resident memory in bytes.
     pub peak: u64,
     /// Resident memory in bytes.
     pub now: u64,
-}
-
-impl Process {
-    /// Kills the process, as a crash would.
-    pub fn kill(&self) {
-        let ended = Command::new("kill")
-            .args(["-9", &self.id.to_string()])
-            .status();
-        ended.unwrap_or_else(|e| panic!("kill: {e}"));
-    }
 }
 
 /// Returns the processes of one kind (`renderer`, `gpu-process`) of the Chromium with this profile.
@@ -43,14 +32,13 @@ fn below(profile: &Path, fits: impl Fn(&str) -> bool) -> Vec<Process> {
     let Ok(all) = fs::read_dir("/proc") else {
         return Vec::new();
     };
-    let ids = all
-        .filter_map(Result::ok)
-        .filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let ids = all.flatten();
+    let ids = ids.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     let all: Vec<(u32, String)> = ids.filter_map(|id| Some((id, command_line(id)?))).collect();
     let profile = profile.to_string_lossy();
     let is_ours = |id: u32| {
-        all.iter()
-            .any(|(other, said)| *other == id && said.contains(&*profile))
+        let mut known = all.iter();
+        known.any(|(other, said)| *other == id && said.contains(&*profile))
     };
     all.iter()
         .filter(|(id, said)| fits(said) && ancestors(*id).into_iter().any(is_ours))

@@ -4,9 +4,11 @@
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
+
+use crate::lock;
 
 /// A request that left the browser.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,40 +30,45 @@ impl Seen {
     }
 }
 
+/// What the connections of a proxy share.
+#[derive(Default)]
+struct State {
+    seen: Mutex<Vec<Seen>>,
+    /// Part of the addresses whose responses are paused.
+    held: Mutex<Option<String>>,
+    stopped: AtomicBool,
+}
+
+impl State {
+    fn holds(&self, url: &str) -> bool {
+        let held = lock(&self.held);
+        held.as_ref().is_some_and(|part| url.contains(part))
+    }
+}
+
 /// Answers `GET` from servers on this machine, refuses everything else, and records all requests.
 pub struct Recorder {
     addr: SocketAddr,
-    seen: Arc<Mutex<Vec<Seen>>>,
-    held: Arc<Mutex<Option<String>>>,
-    stopped: Arc<AtomicBool>,
+    state: Arc<State>,
 }
 
 impl Recorder {
     /// Listens on a free port of the loopback address.
-    ///
-    /// # Errors
-    /// When there is no free port.
-    pub fn start() -> io::Result<Self> {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-        let recorder = Self {
-            addr: listener.local_addr()?,
-            seen: Arc::default(),
-            held: Arc::default(),
-            stopped: Arc::default(),
-        };
-        let (seen, stopped) = (Arc::clone(&recorder.seen), Arc::clone(&recorder.stopped));
-        let held = Arc::clone(&recorder.held);
+    pub fn start() -> Self {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let (addr, state) = (listener.local_addr().unwrap(), Arc::<State>::default());
+        let shared = Arc::clone(&state);
         thread::spawn(move || {
             for connection in listener.incoming().flatten() {
-                if stopped.load(Ordering::Relaxed) {
+                if shared.stopped.load(Ordering::Relaxed) {
                     return;
                 }
-                let (seen, held) = (Arc::clone(&seen), Arc::clone(&held));
+                let state = Arc::clone(&shared);
                 // Ignores errors: the browser may close the connection at any time.
-                thread::spawn(move || serve(&connection, &seen, &held).ok());
+                thread::spawn(move || serve(&connection, &state).ok());
             }
         });
-        Ok(recorder)
+        Self { addr, state }
     }
 
     /// Returns the address that the proxy listens on.
@@ -72,37 +79,30 @@ impl Recorder {
     /// Pauses the responses to requests whose address contains `part` half-way, until
     /// [`release`](Self::release). This simulates a network that is slow for one file.
     pub fn hold(&self, part: &str) {
-        *self.held.lock().unwrap_or_else(PoisonError::into_inner) = Some(part.to_owned());
+        *lock(&self.state.held) = Some(part.to_owned());
     }
 
     /// Resumes all paused responses.
     pub fn release(&self) {
-        *self.held.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *lock(&self.state.held) = None;
     }
 
     /// Returns every request so far.
     pub fn seen(&self) -> Vec<Seen> {
-        self.seen
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        lock(&self.state.seen).clone()
     }
 }
 
 impl Drop for Recorder {
     fn drop(&mut self) {
-        self.stopped.store(true, Ordering::Relaxed);
+        self.state.stopped.store(true, Ordering::Relaxed);
         // Opens one last connection, so that the listener wakes up and sees the flag.
         TcpStream::connect(self.addr).ok();
     }
 }
 
 /// Serves one request per connection: the response ends with the connection.
-fn serve(
-    client: &TcpStream,
-    seen: &Mutex<Vec<Seen>>,
-    held: &Mutex<Option<String>>,
-) -> io::Result<()> {
+fn serve(mut client: &TcpStream, state: &State) -> io::Result<()> {
     let mut lines = Vec::new();
     let mut head = 0;
     let mut reader = BufReader::new(client);
@@ -118,33 +118,30 @@ fn serve(
     let Some(first) = lines.first() else {
         return Ok(());
     };
-    let mut words = first.split(' ');
-    let (method, url) = (
-        words.next().unwrap_or_default(),
-        words.next().unwrap_or_default(),
-    );
+    let mut words = first.split(' ').map(str::to_owned);
     let request = Seen {
-        method: method.to_owned(),
-        url: url.to_owned(),
+        method: words.next().unwrap_or_default(),
+        url: words.next().unwrap_or_default(),
         head,
         body: announced(&lines),
     };
-    let reads = request.only_reads();
-    seen.lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .push(request);
-    match local(url).filter(|_| reads) {
-        Some((addr, path)) => forward(client, addr, path, &lines[1..], &|| {
-            let held = held.lock().unwrap_or_else(PoisonError::into_inner);
-            held.as_ref()
-                .is_some_and(|part| url.contains(part.as_str()))
-        }),
-        None => {
-            let mut client = client;
-            client.write_all(
-                b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
-            )
+    lock(&state.seen).push(request.clone());
+    match local(&request.url).filter(|_| request.only_reads()) {
+        Some((addr, path)) => {
+            let mut server = TcpStream::connect(addr)?;
+            server.write_all(forwarded(path, &lines[1..]).as_bytes())?;
+            if state.holds(&request.url) {
+                // Enough for the head and some of the body.
+                io::copy(&mut (&mut server).take(20_000), &mut client)?;
+                while state.holds(&request.url) {
+                    thread::sleep(Duration::from_millis(20));
+                }
+            }
+            io::copy(&mut server, &mut client)?;
+            client.shutdown(Shutdown::Both)
         }
+        None => client
+            .write_all(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"),
     }
 }
 
@@ -171,39 +168,16 @@ fn local(url: &str) -> Option<(SocketAddr, &str)> {
         .then_some((addr, if path.is_empty() { "/" } else { path }))
 }
 
-fn forward(
-    client: &TcpStream,
-    addr: SocketAddr,
-    path: &str,
-    headers: &[String],
-    is_held: &dyn Fn() -> bool,
-) -> io::Result<()> {
-    let mut server = TcpStream::connect(addr)?;
+/// Returns the request for a path with these headers, after whose response the connection ends.
+fn forwarded(path: &str, headers: &[String]) -> String {
     let kept = headers.iter().filter(|line| {
-        let name = line
-            .split(':')
-            .next()
-            .unwrap_or_default()
-            .to_ascii_lowercase();
-        !["connection", "proxy-connection", "keep-alive"].contains(&name.as_str())
+        let name = line.split(':').next().unwrap_or_default();
+        !["connection", "proxy-connection", "keep-alive"]
+            .iter()
+            .any(|dropped| name.eq_ignore_ascii_case(dropped))
     });
-    let mut request = format!("GET {path} HTTP/1.1\r\n");
-    for line in kept {
-        request.push_str(line);
-        request.push_str("\r\n");
-    }
-    request.push_str("Connection: close\r\n\r\n");
-    server.write_all(request.as_bytes())?;
-    let mut client = client;
-    if is_held() {
-        // Enough for the head and some of the body.
-        io::copy(&mut (&mut server).take(20_000), &mut client)?;
-        while is_held() {
-            thread::sleep(Duration::from_millis(20));
-        }
-    }
-    io::copy(&mut server, &mut client)?;
-    client.shutdown(Shutdown::Both)
+    let kept: String = kept.flat_map(|line| [line.as_str(), "\r\n"]).collect();
+    format!("GET {path} HTTP/1.1\r\n{kept}Connection: close\r\n\r\n")
 }
 
 #[cfg(test)]

@@ -9,6 +9,8 @@ use tempfile::TempDir;
 use xtask::files::copy_folder;
 use xtask::serve::Server;
 
+use crate::models::manifest;
+
 /// The model whose exact answers tests expect. The page loads it with `?model=tiny`.
 pub const TINY: &str = "tiny";
 /// The model that the page loads if its address names none.
@@ -18,51 +20,38 @@ pub const DEFAULT: &str = "default";
 pub struct Site {
     folder: PathBuf,
     server: Server,
-    _copy: Option<TempDir>,
+    /// Where this is a copy of the page.
+    copy: Option<TempDir>,
 }
 
 impl Site {
     /// Serves the page as it was built: the folder `ESPALIER_DIST`, or `dist` of the repository.
-    ///
-    /// # Panics
-    /// If it has not been built; the message says how to build it.
     pub fn built() -> Self {
         let folder = dist();
         Self {
-            server: serve(&folder),
+            server: Server::start(&folder, 0).unwrap(),
             folder,
-            _copy: None,
+            copy: None,
         }
     }
 
     /// Serves a copy of the page, which may be damaged.
-    ///
-    /// # Panics
-    /// When the page has not been built or cannot be copied.
     pub fn copy() -> Self {
-        let copy = tempfile::tempdir().unwrap_or_else(|e| panic!("no temporary folder: {e}"));
+        let copy = tempfile::tempdir().unwrap();
         let folder = copy.path().join("dist");
-        copy_folder(&dist(), &folder).unwrap_or_else(|e| panic!("cannot copy the page: {e}"));
+        copy_folder(&dist(), &folder).unwrap();
         Self {
-            server: serve(&folder),
+            server: Server::start(&folder, 0).unwrap(),
             folder,
-            _copy: Some(copy),
+            copy: Some(copy),
         }
     }
 
     /// Replaces the page's model `name` by the bundle at `from`.
-    ///
-    /// # Panics
-    /// When it cannot be copied, or this is not a copy of the page.
     pub fn replace_model(&self, name: &str, from: &Path) {
-        assert!(
-            self._copy.is_some(),
-            "only a copy of the page may be changed"
-        );
-        let to = self.model_folder(name);
-        fs::remove_dir_all(&to)
-            .and_then(|()| copy_folder(from, &to))
-            .unwrap_or_else(|e| panic!("{}: {e}", from.display()));
+        let is_copy = self.copy.is_some();
+        assert!(is_copy, "only a copy of the page may be changed");
+        replace_folder(&self.model_folder(name), from);
     }
 
     /// Returns the address of the site, with a trailing slash.
@@ -90,24 +79,18 @@ impl Site {
     }
 
     /// Reads the manifest of a model of the page.
-    ///
-    /// # Panics
-    /// When the page was built without that model.
     pub fn manifest(&self, name: &str) -> Manifest {
-        let path = self.model_folder(name).join("manifest.json");
-        let bytes = fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-        Manifest::parse(&bytes).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+        manifest(&self.model_folder(name))
     }
 }
 
-fn serve(folder: &Path) -> Server {
-    Server::start(folder, 0).unwrap_or_else(|e| panic!("cannot serve {}: {e:#}", folder.display()))
+/// Puts a copy of a folder in the place of another.
+pub(super) fn replace_folder(old: &Path, new: &Path) {
+    fs::remove_dir_all(old).unwrap();
+    copy_folder(new, old).unwrap();
 }
 
 /// Returns the folder of the built page.
-///
-/// # Panics
-/// If the page has not been built.
 pub(super) fn dist() -> PathBuf {
     let default = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../dist");
     let named = std::env::var_os("ESPALIER_DIST").map(PathBuf::from);

@@ -7,7 +7,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use ureq::Agent;
+use ureq::http::Response;
+use ureq::{Agent, Body};
 
 /// The key of an element reference in the protocol.
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
@@ -21,39 +22,10 @@ pub struct WebDriver {
 }
 
 impl WebDriver {
-    /// Starts `chromedriver` and, with it, `chromium` with these arguments.
-    ///
-    /// # Panics
-    /// If one of them does not start; the message contains its output.
-    pub fn start(chromedriver: &OsStr, chromium: &OsStr, arguments: &[String]) -> Self {
-        let options = json!({
-            "browserName": "chrome",
-            "goog:chromeOptions": { "binary": chromium.to_string_lossy(), "args": arguments },
-        });
-        Self::session(spawn(chromedriver, "successfully on port "), options)
-    }
-
-    /// Starts `geckodriver` and, with it, `firefox` with these arguments and preferences.
-    ///
-    /// # Panics
-    /// If one of them does not start; the message contains its output.
-    pub fn start_firefox(
-        geckodriver: &OsStr,
-        firefox: &OsStr,
-        arguments: &[String],
-        preferences: &Value,
-    ) -> Self {
-        let options = json!({
-            "browserName": "firefox",
-            "moz:firefoxOptions": {
-                "binary": firefox.to_string_lossy(), "args": arguments, "prefs": preferences,
-            },
-        });
-        Self::session(spawn(geckodriver, "Listening on 127.0.0.1:"), options)
-    }
-
-    /// Opens a session with these capabilities.
-    fn session((process, port): (Child, u16), mut options: Value) -> Self {
+    /// Starts a driver, which prints its port after the words `announced`, and opens a session with
+    /// these capabilities.
+    pub fn start(driver: &OsStr, announced: &str, mut options: Value) -> Self {
+        let (process, port) = spawn(driver, announced);
         // Ignores proxies of the environment: requests to this machine must not pass through one.
         let agent: Agent = Agent::config_builder()
             .http_status_as_error(false)
@@ -61,19 +33,17 @@ impl WebDriver {
             .timeout_global(Some(Duration::from_secs(120)))
             .build()
             .into();
-        let driver = format!("http://127.0.0.1:{port}/session");
         // Created before anything can fail, so that the process is always killed on drop.
         let mut started = Self {
             process,
             agent,
-            session: driver,
+            session: format!("http://127.0.0.1:{port}/session"),
         };
         options["timeouts"] = json!({ "script": 60_000, "pageLoad": 60_000 });
         let wanted = json!({ "capabilities": { "alwaysMatch": options } });
         let session = started.post("", &wanted);
-        let id = session["sessionId"]
-            .as_str()
-            .unwrap_or_else(|| panic!("expected a session id, found {session}"));
+        let id = session["sessionId"].as_str();
+        let id = id.unwrap_or_else(|| panic!("expected a session id, found {session}"));
         started.session = format!("{}/{id}", started.session);
         started
     }
@@ -84,14 +54,9 @@ impl WebDriver {
     }
 
     /// Returns a reference to the first element of a CSS selector.
-    ///
-    /// # Panics
-    /// When there is none.
     pub fn find(&self, selector: &str) -> String {
-        let found = self.post(
-            "/element",
-            &json!({ "using": "css selector", "value": selector }),
-        );
+        let wanted = json!({ "using": "css selector", "value": selector });
+        let found = self.post("/element", &wanted);
         let id = found[ELEMENT].as_str();
         id.unwrap_or_else(|| panic!("expected a reference to {selector}, found {found}"))
             .to_owned()
@@ -99,10 +64,8 @@ impl WebDriver {
 
     /// Types into an element; a file input takes the path of a file.
     pub fn type_into(&self, element: &str, text: &str) {
-        self.post(
-            &format!("/element/{element}/value"),
-            &json!({ "text": text }),
-        );
+        let path = format!("/element/{element}/value");
+        self.post(&path, &json!({ "text": text }));
     }
 
     /// Clicks on an element as a pointer does: it must be visible and nothing may cover it.
@@ -118,12 +81,8 @@ impl WebDriver {
     /// Returns the handle of the current window.
     pub fn window(&self) -> String {
         let sent = self.agent.get(format!("{}/window", self.session)).call();
-        let mut answer = sent.unwrap_or_else(|e| panic!("WebDriver /window: {e}"));
-        let text = answer.body_mut().read_to_string();
-        let text = text.unwrap_or_else(|e| panic!("WebDriver /window: {e}"));
-        let answer: Value = serde_json::from_str(&text)
-            .unwrap_or_else(|e| panic!("WebDriver /window: {e}: {text}"));
-        answer["value"].as_str().unwrap_or_default().to_owned()
+        let handle = value_of("/window", &Value::Null, sent);
+        handle.as_str().unwrap_or_default().to_owned()
     }
 
     /// Opens another window as a tab, without switching to it.
@@ -139,10 +98,8 @@ impl WebDriver {
 
     /// Sends a command of the Chrome DevTools Protocol and returns its result.
     pub fn devtools(&self, command: &str, parameters: &Value) -> Value {
-        self.post(
-            "/goog/cdp/execute",
-            &json!({ "cmd": command, "params": parameters }),
-        )
+        let wanted = json!({ "cmd": command, "params": parameters });
+        self.post("/goog/cdp/execute", &wanted)
     }
 
     fn post(&self, path: &str, body: &Value) -> Value {
@@ -151,25 +108,26 @@ impl WebDriver {
             .post(format!("{}{path}", self.session))
             .header("Content-Type", "application/json")
             .send(body.to_string());
-        let mut answer = sent.unwrap_or_else(|e| panic!("WebDriver {path}: {e}"));
-        let status = answer.status();
-        let text = answer
-            .body_mut()
-            .with_config()
-            .limit(1 << 30)
-            .read_to_string();
-        let text = text.unwrap_or_else(|e| panic!("WebDriver {path}: {e}"));
-        let answer: Value =
-            serde_json::from_str(&text).unwrap_or_else(|e| panic!("WebDriver {path}: {e}: {text}"));
-        let value = &answer["value"];
-        let said = value["message"].as_str().unwrap_or(&text);
-        assert!(
-            status.is_success(),
-            "WebDriver {path}, {body}: {}: {said}",
-            value["error"]
-        );
-        value.clone()
+        value_of(path, body, sent)
     }
+}
+
+/// Reads the value of the answer to a request.
+fn value_of(path: &str, body: &Value, sent: Result<Response<Body>, ureq::Error>) -> Value {
+    let mut answer = sent.unwrap_or_else(|e| panic!("WebDriver {path}: {e}"));
+    let status = answer.status();
+    let content = answer.body_mut().with_config().limit(1 << 30);
+    let text = content.read_to_string();
+    let text = text.unwrap_or_else(|e| panic!("WebDriver {path}: {e}"));
+    let answer: Value =
+        serde_json::from_str(&text).unwrap_or_else(|e| panic!("WebDriver {path}: {e}: {text}"));
+    let value = &answer["value"];
+    let (error, said) = (&value["error"], value["message"].as_str().unwrap_or(&text));
+    assert!(
+        status.is_success(),
+        "WebDriver {path}, {body}: {error}: {said}"
+    );
+    value.clone()
 }
 
 impl Drop for WebDriver {
@@ -185,8 +143,7 @@ impl Drop for WebDriver {
 /// port of IPv4, which another program may use.
 const TRIES: usize = 5;
 
-/// Starts a driver, which prints its port after the words `announced`; returns the process and the
-/// port.
+/// Starts a driver; returns the process and its port.
 fn spawn(driver: &OsStr, announced: &str) -> (Child, u16) {
     let mut said = String::new();
     for _ in 0..TRIES {
@@ -210,12 +167,8 @@ fn spawn(driver: &OsStr, announced: &str) -> (Child, u16) {
 
 /// Reads the port that a driver listens on; the error is its output if it ends without one.
 fn port(process: &mut Child, announced: &str) -> Result<u16, String> {
-    let stdout = process
-        .stdout
-        .take()
-        .unwrap_or_else(|| panic!("the output of the driver is not piped"));
     let mut said = String::new();
-    let mut lines = BufReader::new(stdout).lines();
+    let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
     for line in lines.by_ref().map_while(Result::ok) {
         if let Some((_, port)) = line.split_once(announced) {
             let port = port.trim_end_matches('.').parse();

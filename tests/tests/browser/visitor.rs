@@ -35,6 +35,6 @@ impl Visit {
     }
 
     pub(crate) fn answer(&self) -> Answer {
-        self.browser.give(&self.photo).answer()
+        self.browser.give(&self.photo).unwrap()
     }
 }

@@ -47,19 +47,14 @@ pub fn cited(text: &str) -> BTreeSet<String> {
 pub fn available(notation: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for line in notation.lines() {
-        let number = |rest: &str| -> String {
-            let of_number = |c: &char| c.is_ascii_digit() || *c == '.';
-            let number: String = rest.chars().take_while(of_number).collect();
-            number.trim_end_matches('.').to_owned()
-        };
         if let Some(rest) = line.strip_prefix("## ").or(line.strip_prefix("**")) {
-            found.insert(number(rest));
+            let of_number = |c: char| c.is_ascii_digit() || c == '.';
+            let number = rest.split(|c| !of_number(c)).next().unwrap();
+            found.insert(number.trim_end_matches('.').to_owned());
         } else if let Some(row) = line.strip_prefix("| ") {
             let numbers = row.split(" |").next().unwrap_or_default();
-            let all: Vec<u32> = numbers
-                .split(|c: char| !c.is_ascii_digit())
-                .filter_map(|n| n.parse().ok())
-                .collect();
+            let parts = numbers.split(|c: char| !c.is_ascii_digit());
+            let all: Vec<u32> = parts.filter_map(|n| n.parse().ok()).collect();
             match (numbers.contains(" to "), all.as_slice()) {
                 (true, [from, to]) => found.extend((*from..=*to).map(|n| format!("trap {n}"))),
                 _ => found.extend(all.iter().map(|n| format!("trap {n}"))),

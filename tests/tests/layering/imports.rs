@@ -44,17 +44,15 @@ impl Imports {
                 }
             }
         }
-        let uses = imports
-            .iter()
-            .map(|(module, all)| {
-                let targets = all
-                    .iter()
-                    .map(|import| definer(&import.path, &modules, &passed_on));
-                let others = targets.filter(|target| target != *module).collect();
-                ((*module).clone(), others)
-            })
-            .collect();
-        Self { uses }
+        let uses = imports.iter().map(|(module, all)| {
+            let paths = all.iter().map(|import| &import.path);
+            let targets = paths.map(|path| definer(path, &modules, &passed_on));
+            let others = targets.filter(|target| target != *module).collect();
+            ((*module).clone(), others)
+        });
+        Self {
+            uses: uses.collect(),
+        }
     }
 
     /// Returns the imports between the siblings in a folder, given as a path below `src`: its
@@ -87,15 +85,12 @@ impl Imports {
             .collect();
         let mut found = BTreeSet::new();
         for (module, all) in &reached {
-            let circle: Vec<String> = all
-                .iter()
-                .filter(|other| {
-                    reached
-                        .get(*other)
-                        .is_some_and(|back| back.contains(module))
-                })
-                .map(|other| other.join("/"))
-                .collect();
+            let leads_back = |other: &&&Module| {
+                let back = reached.get(*other);
+                back.is_some_and(|back| back.contains(module))
+            };
+            let circle = all.iter().filter(leads_back);
+            let circle: Vec<String> = circle.map(|other| other.join("/")).collect();
             if circle.len() > 1 {
                 found.insert(circle);
             }
@@ -123,16 +118,11 @@ pub fn rust_files(folder: &Path) -> Vec<PathBuf> {
 
 /// Returns all files below a folder whose names have one of these extensions.
 pub fn files(folder: &Path, extensions: &[&str]) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        let extension = path.extension().unwrap_or_default().to_string_lossy();
-        if path.is_dir() {
-            found.extend(files(&path, extensions));
-        } else if extensions.contains(&extension.as_ref()) {
-            found.push(path);
-        }
-    }
+    let mut found = xtask::files::below(folder).unwrap();
+    found.retain(|path| {
+        let extension = path.extension().unwrap_or_default();
+        extensions.iter().any(|wanted| extension == *wanted)
+    });
     found
 }
 
@@ -142,12 +132,7 @@ fn module_of(file: &Path) -> Module {
         .iter()
         .map(|part| part.to_string_lossy().into_owned())
         .collect();
-    if parts
-        .last()
-        .is_some_and(|last| ["mod", "lib", "main"].contains(&last.as_str()))
-    {
-        parts.pop();
-    }
+    parts.pop_if(|last| ["mod", "lib", "main"].contains(&last.as_str()));
     parts
 }
 
@@ -190,10 +175,8 @@ fn imports(module: &Module, code: &str, modules: &BTreeSet<Module>) -> Vec<Impor
         if path.len() > 1
             && let Some(path) = absolute(module, &path, modules)
         {
-            found.push(Import {
-                path,
-                passed_on: false,
-            });
+            let passed_on = false;
+            found.push(Import { path, passed_on });
         }
     }
     found
@@ -202,27 +185,18 @@ fn imports(module: &Module, code: &str, modules: &BTreeSet<Module>) -> Vec<Impor
 /// Splits a tree of imports into paths: `a::{b, c::d as e}` is `a::b` and `a::c::d`.
 fn taken_apart(tree: &str) -> Vec<Module> {
     let tree = tree.trim();
-    let (path, group) = match tree.find('{') {
-        Some(open) => (
-            &tree[..open],
-            Some(&tree[open + 1..tree.rfind('}').unwrap_or(tree.len())]),
-        ),
+    let (path, group) = match tree.split_once('{') {
+        Some((path, rest)) => (path, Some(rest.rsplit_once('}').map_or(rest, |(g, _)| g))),
         None => (tree, None),
     };
     let path = path.split(" as ").next().unwrap_or_default();
-    let parts: Module = path
-        .split("::")
-        .map(|part| part.trim().to_owned())
-        .filter(|part| !part.is_empty())
-        .collect();
+    let parts = path.split("::").map(|part| part.trim().to_owned());
+    let parts: Module = parts.filter(|part| !part.is_empty()).collect();
     let Some(group) = group else {
         return vec![parts];
     };
-    split_group(group)
-        .into_iter()
-        .flat_map(taken_apart)
-        .map(|tail| parts.iter().cloned().chain(tail).collect())
-        .collect()
+    let tails = split_group(group).into_iter().flat_map(taken_apart);
+    tails.map(|tail| [parts.clone(), tail].concat()).collect()
 }
 
 /// Returns the members of a group; nested groups are not split.
@@ -278,15 +252,12 @@ fn definer(
     let mut path = path.clone();
     // Names are re-exported through a few files at most.
     for _ in 0..8 {
-        let known = (0..=path.len())
-            .rev()
-            .find(|len| modules.contains(&path[..*len]));
+        let mut lengths = (0..=path.len()).rev();
+        let known = lengths.find(|len| modules.contains(&path[..*len]));
         let len = known.unwrap_or(0);
         let (module, rest) = (path[..len].to_vec(), &path[len..]);
-        let next = rest
-            .first()
-            .and_then(|name| passed_on.get(&(module.clone(), name.clone())));
-        match next {
+        let of_name = |name: &String| passed_on.get(&(module.clone(), name.clone()));
+        match rest.first().and_then(of_name) {
             Some(origin) if *origin != path => {
                 path = origin.iter().chain(&rest[1..]).cloned().collect();
             }

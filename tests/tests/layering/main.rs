@@ -72,18 +72,14 @@ const KEPT_OUT: [&str; 22] = [
 ];
 
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .unwrap()
-        .to_path_buf()
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    package.parent().unwrap().to_path_buf()
 }
 
 fn workspace() -> Metadata {
-    MetadataCommand::new()
-        .manifest_path(root().join("Cargo.toml"))
-        .no_deps()
-        .exec()
-        .unwrap()
+    let mut command = MetadataCommand::new();
+    command.manifest_path(root().join("Cargo.toml")).no_deps();
+    command.exec().unwrap()
 }
 
 /// Returns every package on which a selected one depends on `target`, tests and examples excluded, without
@@ -99,24 +95,17 @@ fn reached(selection: &str, target: Option<&str>) -> BTreeSet<String> {
     if let Some(target) = target {
         tree.args(["--target", target]);
     }
-    let output = tree.output().unwrap();
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    let lines = String::from_utf8(output.stdout).unwrap();
+    let lines = xtask::process::capture(&mut tree).unwrap();
     let names = lines
         .lines()
         .filter_map(|line| line.split_whitespace().next());
     names.map(str::to_owned).collect()
 }
 
-fn kept_out(packages: &BTreeSet<String>) -> Vec<&String> {
-    packages
-        .iter()
-        .filter(|p| KEPT_OUT.iter().any(|name| p.starts_with(name)))
-        .collect()
+fn kept_out(packages: &BTreeSet<String>) -> Vec<&str> {
+    let names = packages.iter().map(String::as_str);
+    let is_kept_out = |name: &&str| KEPT_OUT.iter().any(|start| name.starts_with(start));
+    names.filter(is_kept_out).collect()
 }
 
 /// The tests of every package may use the fixtures, also those of core, on which the fixtures depend.
@@ -129,11 +118,8 @@ fn independent_packages_depend_on_no_other_one() {
     let workspace = workspace();
     let names: BTreeSet<&str> = workspace.packages.iter().map(|p| p.name.as_str()).collect();
     for (name, allowed) in INDEPENDENT {
-        let package = workspace
-            .packages
-            .iter()
-            .find(|p| p.name.as_str() == name)
-            .unwrap();
+        let mut packages = workspace.packages.iter();
+        let package = packages.find(|p| p.name.as_str() == name).unwrap();
         let used = package.dependencies.iter().filter(|d| !is_fixture(d));
         for dependency in used.map(|d| d.name.as_str()) {
             assert!(
@@ -148,15 +134,10 @@ fn independent_packages_depend_on_no_other_one() {
 fn core_reaches_no_backend_command_line_page_or_runtime() {
     for target in [None, Some("wasm32-unknown-unknown")] {
         let packages = reached("-p espalier-core", target);
-        assert!(
-            packages.contains("burn-tensor"),
-            "the tree was not read: {packages:?}"
-        );
-        assert_eq!(
-            kept_out(&packages),
-            Vec::<&String>::new(),
-            "target {target:?}"
-        );
+        let is_read = packages.contains("burn-tensor");
+        assert!(is_read, "the tree was not read: {packages:?}");
+        let found = kept_out(&packages);
+        assert!(found.is_empty(), "target {target:?}: {found:?}");
     }
 }
 
@@ -173,26 +154,19 @@ fn the_cpu_engine_of_the_page_needs_no_burn() {
 #[test]
 fn a_package_with_a_backend_is_recognised_as_such() {
     let packages = reached("-p espalier-tests", None);
-    assert!(
-        kept_out(&packages).iter().any(|p| *p == "burn-flex"),
-        "{packages:?}"
-    );
+    assert!(kept_out(&packages).contains(&"burn-flex"), "{packages:?}");
 }
 
 #[test]
 fn files_and_folders_import_one_another_in_one_direction() {
     for package in PACKAGES {
         let imports = Imports::of(&root().join(package));
-        let circles = imports.circles();
-        assert!(
-            circles.is_empty(),
-            "{package}: files import each other in cycles: {circles:?}"
-        );
-        for folder in imports.folders() {
-            let circles = imports.side_by_side(&folder).circles();
+        let folders = imports.folders().into_iter();
+        let folders = folders.flat_map(|folder| imports.side_by_side(&folder).circles());
+        for (what, circles) in [("files", imports.circles()), ("folders", folders.collect())] {
             assert!(
                 circles.is_empty(),
-                "{package}: folders import each other in cycles: {circles:?}"
+                "{package}: {what} import each other in cycles: {circles:?}"
             );
         }
     }
@@ -209,16 +183,11 @@ fn the_arrows_between_folders_are_written_down() {
         if from.is_empty() || targets.is_empty() {
             continue;
         }
-        let to: Vec<String> = targets
-            .iter()
-            .map(named)
-            .filter(|t| !t.is_empty())
-            .collect();
+        let to = targets.iter().map(named).filter(|to| !to.is_empty());
+        let to: Vec<String> = to.collect();
         let line = format!("web/{} -> {}", named(from), to.join(" "));
-        assert!(
-            text.contains(&format!("{line}\n")),
-            "ARCHITECTURE.md lacks `{line}`"
-        );
+        let is_there = text.lines().any(|other| other == line);
+        assert!(is_there, "ARCHITECTURE.md lacks `{line}`");
     }
 }
 
@@ -249,36 +218,24 @@ fn what_comments_cite_of_the_notation_is_there() {
 fn documents_name_files_that_exist() {
     let root = root();
     let documents = documents(&root);
-    assert!(
-        documents.iter().any(|d| d.ends_with("README.md")),
-        "{documents:?}"
-    );
-    let missing: Vec<String> = documents
-        .iter()
-        .flat_map(|document| {
-            let text = std::fs::read_to_string(document).unwrap();
-            // The notes become part of the model card, whose links start in the folder of the
-            // weights.
-            let notes = ["default", "tiny"]
-                .into_iter()
-                .find(|model| document.ends_with(format!("trainer/configs/{model}-notes.md")));
-            let folder = match notes {
-                Some(model) => root.join("static/models").join(model),
-                None => document.parent().unwrap().to_path_buf(),
-            };
-            let shown = document.strip_prefix(&root).unwrap().display().to_string();
-            let root = root.clone();
-            named_files(&text, &root)
-                .into_iter()
-                .filter(move |name| !exists(&folder, name) && !exists(&root, name))
-                .map(move |name| format!("{shown} names {name}"))
-        })
-        .collect();
-    assert!(
-        missing.is_empty(),
-        "these files do not exist:\n{}",
-        missing.join("\n")
-    );
+    let has_readme = documents.iter().any(|d| d.ends_with("README.md"));
+    assert!(has_readme, "{documents:?}");
+    let mut missing = Vec::new();
+    for document in &documents {
+        let text = std::fs::read_to_string(document).unwrap();
+        // The notes become part of the model card, whose links start in the folder of the weights.
+        let mut models = ["default", "tiny"].into_iter();
+        let notes =
+            models.find(|model| document.ends_with(format!("trainer/configs/{model}-notes.md")));
+        let folder = match notes {
+            Some(model) => root.join("static/models").join(model),
+            None => document.parent().unwrap().to_path_buf(),
+        };
+        let mut names = named_files(&text, &root);
+        names.retain(|name| !exists(&folder, name) && !exists(&root, name));
+        missing.extend(names.into_iter().map(|name| (document, name)));
+    }
+    assert!(missing.is_empty(), "these files do not exist: {missing:#?}");
 }
 
 #[test]
@@ -295,10 +252,7 @@ fn a_name_is_taken_for_a_file_of_the_repository_only_where_it_is_one() {
         "docs/adr/x.md",
         "xtask/src/gone.rs",
     ];
-    assert_eq!(
-        named.iter().map(String::as_str).collect::<Vec<_>>(),
-        expected
-    );
+    assert!(named.iter().eq(&expected), "{named:?}");
     assert!(exists(&root, "core/tests/all/prep*.rs") && exists(&root, "Cargo.toml"));
     assert!(!exists(&root, "xtask/src/gone.rs") && !exists(&root, "tests/tests/none*.rs"));
 }
@@ -326,29 +280,22 @@ fn documents(folder: &Path) -> Vec<PathBuf> {
 /// or are those of documents at its top level; fenced code is skipped.
 fn named_files(text: &str, root: &Path) -> BTreeSet<String> {
     let prose = without_fences(text);
-    let quoted = prose
-        .split('`')
-        .skip(1)
-        .step_by(2)
-        .filter(|word| is_repository_path(word, root));
-    let links = links(text)
-        .into_iter()
-        .filter(|link| !link.is_external())
-        .filter_map(|link| link.target.split('#').next().map(str::to_owned))
-        .filter(|target| !target.is_empty());
-    quoted.map(str::to_owned).chain(links).collect()
+    let quoted = prose.split('`').skip(1).step_by(2);
+    let paths = quoted.filter(|word| is_repository_path(word, root));
+    let links = links(text).into_iter().filter(|link| !link.is_external());
+    let targets = links.filter_map(|link| link.target.split('#').next().map(str::to_owned));
+    let targets = targets.filter(|target| !target.is_empty());
+    paths.map(str::to_owned).chain(targets).collect()
 }
 
 fn without_fences(text: &str) -> String {
     let mut inside = false;
-    text.lines()
-        .filter(|line| {
-            let fence = line.trim_start().starts_with("```");
-            inside ^= fence;
-            !inside && !fence
-        })
-        .flat_map(|line| [line, "\n"])
-        .collect()
+    let prose = text.lines().filter(|line| {
+        let fence = line.trim_start().starts_with("```");
+        inside ^= fence;
+        !inside && !fence
+    });
+    prose.flat_map(|line| [line, "\n"]).collect()
 }
 
 fn is_repository_path(word: &str, root: &Path) -> bool {
@@ -369,37 +316,30 @@ fn is_source_folder(name: &str, root: &Path) -> bool {
 /// Returns whether a path exists below `base`; `*` stands for any part of one name.
 fn exists(base: &Path, path: &str) -> bool {
     let mut found = vec![base.to_path_buf()];
-    for name in path
-        .split('/')
-        .filter(|name| !name.is_empty() && *name != ".")
-    {
-        found = found
-            .iter()
-            .flat_map(|folder| matching(folder, name))
-            .collect();
+    let names = path.split('/').filter(|name| !["", "."].contains(name));
+    for name in names {
+        let deeper = found.iter().flat_map(|folder| matching(folder, name));
+        found = deeper.collect();
     }
     !found.is_empty()
 }
 
 fn matching(folder: &Path, name: &str) -> Vec<PathBuf> {
     let Some((start, end)) = name.split_once('*') else {
-        let path = folder.join(name);
-        return if path.exists() {
-            vec![path]
-        } else {
-            Vec::new()
-        };
+        let mut found = vec![folder.join(name)];
+        found.retain(|path| path.exists());
+        return found;
     };
     let Ok(entries) = std::fs::read_dir(folder) else {
         return Vec::new();
     };
-    entries
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| {
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
-            name.len() >= start.len() + end.len() && name.starts_with(start) && name.ends_with(end)
-        })
-        .collect()
+    let mut found: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    found.retain(|path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let rest = name.strip_prefix(start);
+        rest.is_some_and(|rest| rest.ends_with(end))
+    });
+    found
 }
 
 #[test]
@@ -409,26 +349,25 @@ fn the_worked_examples_name_every_file_to_touch() {
         let heading = example.heading;
         let section = adding::section(&guide, heading);
         let (places, named) = (adding::places(section), adding::named(section));
+        let (most, words) = (example.most, example.words);
         assert!(
-            (1..=example.most).contains(&places),
-            "{heading}: expected at most {} places, found {places}",
-            example.most
+            (1..=most).contains(&places),
+            "{heading}: expected at most {most} places, found {places}"
         );
         let mut used = 0;
         for file in adding::scanned(&root()) {
             let text = std::fs::read_to_string(&file).unwrap();
             let path = file.strip_prefix(root()).unwrap();
-            if adding::uses(path, &text, example.words) {
+            if adding::uses(path, &text, words) {
                 used += 1;
                 assert!(
                     adding::is_named(path, &named),
-                    "{heading}: the section lacks {}, which uses one of {:?}",
-                    path.display(),
-                    example.words
+                    "{heading}: the section lacks {}, which uses one of {words:?}",
+                    path.display()
                 );
             }
         }
-        assert!(used > 1, "{heading}: found no use of {}", example.words[0]);
+        assert!(used > 1, "{heading}: found no use of {}", words[0]);
     }
 }
 

@@ -4,11 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use burn::tensor::Device;
-use espalier_core::bundle::Manifest;
 use espalier_core::model::Arithmetic;
 use espalier_tests::browser::sample;
 use espalier_tests::calls::{Call, call};
-use espalier_tests::models::shipped;
+use espalier_tests::models::{manifest, shipped};
 use espalier_trainer::model_file;
 
 /// Writes the page's samples in folders by what they show.
@@ -34,10 +33,6 @@ fn export(out: &Path, choice: &str) -> Call {
         .set("--out", out)
 }
 
-fn manifest(folder: &Path) -> Manifest {
-    Manifest::parse(&fs::read(folder.join("manifest.json")).unwrap()).unwrap()
-}
-
 #[test]
 fn an_export_takes_integers_where_the_answers_stay_the_same() {
     let dir = tempfile::tempdir().unwrap();
@@ -55,10 +50,8 @@ fn an_export_takes_integers_where_the_answers_stay_the_same() {
         assert_eq!(after.model.vision.arithmetic, expected);
         let same_stop = after.metrics.get("same_stop_int8");
         assert_eq!(same_stop.is_some(), expected == Arithmetic::Int8);
-        assert!(
-            same_stop.is_none_or(|share| *share >= 0.98),
-            "{same_stop:?}"
-        );
+        let is_high = same_stop.is_none_or(|share| *share >= 0.98);
+        assert!(is_high, "{same_stop:?}");
         // Weights and calibration stay as they are.
         assert_eq!(after.files, before.files);
     }

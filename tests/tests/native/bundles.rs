@@ -6,11 +6,14 @@ use std::path::Path;
 
 use burn::tensor::Device;
 use espalier_core::bundle::{BundleFiles, Manifest, Part, sha256_hex};
-use espalier_core::caption::{BundleLoader, Captioner, Engine, Request, Rung};
+use espalier_core::caption::{BundleLoader, Captioner, Engine, Request};
 use espalier_core::model::Arithmetic;
-use espalier_tests::models::{captioner_with, shipped, tiny};
+use espalier_fixtures::listing::names;
+use espalier_tests::browser::sample;
+use espalier_tests::models::{captioner_with, manifest, shipped, tiny};
 use espalier_tests::photos::{keep, landscape, noise};
 use espalier_tests::shards::in_shards;
+use espalier_tests::texts;
 use espalier_trainer::config::TrainConfig;
 use image::{Rgb, RgbImage};
 use pollster::block_on;
@@ -21,7 +24,7 @@ fn pieces() -> (TempDir, Vec<u8>, Manifest) {
     let folder = tempfile::tempdir().unwrap();
     in_shards(&tiny(), folder.path());
     let bytes = fs::read(folder.path().join("manifest.json")).unwrap();
-    let manifest = Manifest::parse(&bytes).unwrap();
+    let manifest = manifest(folder.path());
     (folder, bytes, manifest)
 }
 
@@ -63,10 +66,8 @@ fn same_reading([backend, kernels]: [&Captioner; 2], photo: &Path, most: f64) {
 fn the_kernels_embed_and_read_photos_as_the_backend_does() {
     let backend = Engine::Device(Device::flex());
     let backend = captioner_with(&shipped(), &backend, Arithmetic::Float32);
-    let (kernels, integers) = (
-        whole(&shipped()),
-        captioner_with(&shipped(), &Engine::Kernels, Arithmetic::Int8),
-    );
+    let kernels = whole(&shipped());
+    let integers = captioner_with(&shipped(), &Engine::Kernels, Arithmetic::Int8);
     for photo in [landscape(640, 480), noise(300, 200)] {
         let expected = embedding(&backend, &photo);
         let length: f32 = expected.iter().map(|v| v * v).sum::<f32>().sqrt();
@@ -75,31 +76,23 @@ fn the_kernels_embed_and_read_photos_as_the_backend_does() {
             assert!(worst < share * length, "{worst} of {length}");
         }
     }
-    let samples = espalier_tests::browser::sample("cat");
-    let mut read = 0;
-    for file in fs::read_dir(samples.parent().unwrap()).unwrap() {
-        let path = file.unwrap().path();
-        if path.extension().is_some_and(|extension| extension == "jpg") {
-            same_reading([&backend, &kernels], &path, 3e-3);
-            same_reading([&backend, &integers], &path, 0.1);
-            read += 1;
-        }
+    let samples = sample("cat").parent().unwrap().to_owned();
+    let mut names = names(&samples);
+    names.retain(|name| name.ends_with(".jpg"));
+    assert!(names.len() >= 8, "{names:?}");
+    for path in names.iter().map(|name| samples.join(name)) {
+        same_reading([&backend, &kernels], &path, 3e-3);
+        same_reading([&backend, &integers], &path, 0.1);
     }
-    assert!(read >= 8, "{read} photos");
-}
-
-fn texts(ladder: &[Rung]) -> Vec<&str> {
-    ladder.iter().map(|rung| rung.text.as_str()).collect()
 }
 
 #[test]
 fn pieces_in_any_order_give_the_answers_of_the_whole() {
     let (folder, bytes, manifest) = pieces();
     let mut bundle_loader = BundleLoader::new(&bytes, &Engine::Kernels).unwrap();
-    let mut first: Vec<_> = manifest.first_files_of(&Part::OF_AN_ANSWER).collect();
+    let first: Vec<_> = manifest.first_files_of(&Part::OF_AN_ANSWER).collect();
     assert!(first.iter().filter(|f| f.part == Part::Image).count() == 2);
-    first.reverse();
-    for file in first {
+    for file in first.into_iter().rev() {
         let content = fs::read(folder.path().join(&file.path)).unwrap();
         bundle_loader = bundle_loader.with(file.check(content).unwrap()).unwrap();
     }
@@ -117,42 +110,35 @@ fn pieces_in_any_order_give_the_answers_of_the_whole() {
     let mut later = BundleFiles::default();
     for file in manifest.later_files_of(&Part::OF_AN_ANSWER) {
         let content = fs::read(folder.path().join(&file.path)).unwrap();
-        later
-            .insert_checked(&manifest, &file.path, content)
-            .unwrap();
+        let added = later.insert_checked(&manifest, &file.path, content);
+        added.unwrap();
     }
     pieced.grow(&manifest, 1, &later).unwrap();
     let (all, expected) = (pieced.rank(&point).ladder, at_once.rank(&point).ladder);
-    assert_eq!(texts(&all), texts(&expected));
-    assert_eq!(
-        texts(&whole(folder.path()).rank(&point).ladder),
-        texts(&expected)
-    );
+    let at_once = whole(folder.path()).rank(&point).ladder;
+    for found in [&all, &at_once] {
+        assert_eq!(texts(found), texts(&expected));
+    }
     assert!(all.len() > general.len(), "{all:?}");
 }
 
 #[test]
 fn both_models_are_whole_and_pass_their_self_test() {
     for bundle in [tiny(), shipped()] {
-        let model = bundle.display();
-        let bytes = fs::read(bundle.join("manifest.json")).unwrap();
-        let manifest = Manifest::parse(&bytes).unwrap();
+        let (model, manifest) = (bundle.display(), manifest(&bundle));
         let needed = Part::OF_AN_ANSWER.into_iter().chain([Part::Text]);
         // A bundle need not have detectors.
         for part in needed.filter(|part| *part != Part::Statements) {
             assert!(manifest.files_of(&[part]).count() > 0, "{model}: {part:?}");
         }
         for file in &manifest.files {
-            let content = fs::read(bundle.join(&file.path)).unwrap();
-            file.check(content)
-                .unwrap_or_else(|e| panic!("{model}: {e}"));
+            let checked = file.check(fs::read(bundle.join(&file.path)).unwrap());
+            checked.unwrap_or_else(|e| panic!("{model}: {e}"));
         }
         let cosine = block_on(whole(&bundle).self_test()).unwrap();
         assert!(cosine > 0.99, "{model}: {cosine}");
-        assert!(
-            bundle.join("README.md").is_file(),
-            "{model} has no model card"
-        );
+        let has_card = bundle.join("README.md").is_file();
+        assert!(has_card, "{model} has no model card");
     }
 }
 
@@ -160,13 +146,9 @@ fn both_models_are_whole_and_pass_their_self_test() {
 fn configurations_of_earlier_versions_have_the_same_values() {
     let folder = tempfile::tempdir().unwrap();
     let open = |bundle: &Path| {
-        let bytes = fs::read(bundle.join("manifest.json")).unwrap();
-        let run = &Manifest::parse(&bytes).unwrap().provenance["run"];
-        let path = keep(
-            folder.path(),
-            "config.toml",
-            run.as_str().unwrap().as_bytes(),
-        );
+        let run = &manifest(bundle).provenance["run"];
+        let run = run.as_str().unwrap().as_bytes();
+        let path = keep(folder.path(), "config.toml", run);
         let config = TrainConfig::resolve(Some(&path), Default::default(), &[]);
         config.unwrap().loss
     };
@@ -211,10 +193,8 @@ fn a_piece_that_is_missing_or_damaged_or_strange_is_named() {
     let read = |name: &str| fs::read(folder.path().join(name)).unwrap();
     let open = |without: &str| {
         let mut bundle_loader = BundleLoader::new(&bytes, &Engine::Kernels).unwrap();
-        for file in manifest
-            .first_files_of(&Part::OF_AN_ANSWER)
-            .filter(|f| f.path != without)
-        {
+        let files = manifest.first_files_of(&Part::OF_AN_ANSWER);
+        for file in files.filter(|f| f.path != without) {
             let checked = file.check(read(&file.path)).unwrap();
             bundle_loader = bundle_loader.with(checked).unwrap();
         }
@@ -229,10 +209,9 @@ fn a_piece_that_is_missing_or_damaged_or_strange_is_named() {
     damaged[middle] ^= 1;
     let listed = manifest.file("image-1.safetensors").unwrap();
     let error = listed.check(damaged).unwrap_err().to_string();
-    assert!(
-        error.contains("image-1.safetensors") && error.contains("SHA-256"),
-        "{error}"
-    );
+    for words in ["image-1.safetensors", "SHA-256"] {
+        assert!(error.contains(words), "{error}");
+    }
     // An intact file of another bundle.
     let mut other = listed.clone();
     other.bytes = 0;
@@ -251,17 +230,11 @@ fn an_older_reader_that_knows_no_shards_still_reads_the_manifest() {
     // An older reader ignores unknown fields; a missing shard number means 0.
     let text = String::from_utf8(bytes).unwrap();
     assert_eq!(text.matches("\"shard\":1").count(), 2);
-    assert!(
-        !text.contains("\"shard\":0"),
-        "a shard number of 0 is written"
-    );
-    let sum: u64 = manifest
-        .later_files_of(&Part::OF_AN_ANSWER)
-        .iter()
-        .map(|f| f.bytes)
-        .sum();
-    assert_eq!(
-        manifest.first_bytes_of(&Part::OF_AN_ANSWER) + sum,
-        manifest.bytes_of(&Part::OF_AN_ANSWER)
-    );
+    let has_zero = text.contains("\"shard\":0");
+    assert!(!has_zero, "a shard number of 0 is written");
+    let parts = Part::OF_AN_ANSWER;
+    let later = manifest.later_files_of(&parts).into_iter();
+    let later: u64 = later.map(|f| f.bytes).sum();
+    let first = manifest.first_bytes_of(&parts);
+    assert_eq!(first + later, manifest.bytes_of(&parts));
 }

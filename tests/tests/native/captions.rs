@@ -9,7 +9,8 @@ use std::sync::Arc;
 use arrow_array::builder::{ListBuilder, StringBuilder};
 use arrow_array::{ArrayRef, BinaryArray};
 use clap::ValueEnum;
-use espalier_tests::calls::{Call, call};
+use espalier_tests::calls::{Call, call, metrics};
+use espalier_tests::json_of;
 use espalier_tests::models::tiny;
 use espalier_trainer::config::MethodName;
 use espalier_trainer::eval::stored::Stored;
@@ -82,13 +83,6 @@ fn fit(logs: &Path, data: &Path, method: MethodName) -> Call {
         .with("train.log_frequency=1 dataset.max_broken=0.1")
 }
 
-/// Returns the logged values of the steps of a run.
-fn metrics(run: &Path) -> Vec<Value> {
-    let text = fs::read_to_string(run.join("metrics.jsonl")).unwrap();
-    let value = |line| serde_json::from_str(line).unwrap();
-    text.lines().map(value).collect()
-}
-
 #[test]
 fn every_method_but_one_learns_from_captions() {
     let dir = tempfile::tempdir().unwrap();
@@ -108,7 +102,7 @@ fn every_method_but_one_learns_from_captions() {
         let (first, last) = (mean(&losses[..10]), mean(&losses[30..]));
         assert!(
             last < first,
-            "{name}: expected a loss below {first}, found {last}"
+            "{name}: expected less than {first}, found {last}"
         );
     }
 }
@@ -128,10 +122,9 @@ fn a_locked_encoder_needs_the_features_of_the_whole_image_alone() {
             .arg(dir.path().join("features"))
             .done();
         let log = fs::read_to_string(logs.join(method.name()).join("out.log")).unwrap();
-        assert!(
-            log.contains("features of 12 photos") && log.contains(expected),
-            "{log}"
-        );
+        for words in ["features of 12 photos", expected] {
+            assert!(log.contains(words), "{log}");
+        }
     }
 }
 
@@ -160,13 +153,8 @@ fn captions_and_images_can_be_held_at_one_radius() {
         embed.set("--images", dir.path().join("images")).done();
         let points = Stored::open(&out).unwrap().points;
         let length = |point: &[f32]| point.iter().map(|x| x * x).sum::<f32>().sqrt();
-        let lengths: Vec<f32> = points.rows().map(length).collect();
-        let (least, most) = lengths
-            .iter()
-            .fold((f32::MAX, 0_f32), |(least, most), length| {
-                (least.min(*length), most.max(*length))
-            });
-        most / least
+        let lengths = || points.rows().map(length);
+        lengths().fold(0.0, f32::max) / lengths().fold(f32::MAX, f32::min)
     };
     let held = spread(&trained("images", "model.equal_image_radii=true"));
     let free = spread(&free);
@@ -191,11 +179,8 @@ fn images_may_lie_elsewhere_than_their_index_says() {
     fs::create_dir_all(dir.path().join("list")).unwrap();
     fs::rename(file, &moved).unwrap();
     assert_eq!(audit(&moved)["broken"], 6);
-    let elsewhere = format!(
-        "{}?images={}",
-        moved.display(),
-        dir.path().join("images").display()
-    );
+    let images = dir.path().join("images");
+    let elsewhere = format!("{}?images={}", moved.display(), images.display());
     assert_eq!(audit(elsewhere)["broken"], 0);
 }
 
@@ -203,7 +188,7 @@ fn images_may_lie_elsewhere_than_their_index_says() {
 fn validation_takes_the_validation_split_of_the_same_file() {
     let dir = tempfile::tempdir().unwrap();
     let file = write_karpathy(dir.path(), &images(12), "train");
-    let mut index: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+    let mut index = json_of(&file);
     for entry in index["images"].as_array_mut().unwrap().iter_mut().skip(8) {
         entry["split"] = json!("val");
     }
@@ -247,18 +232,15 @@ fn write_every_form(folder: &Path, images: &[Captioned]) -> Vec<PathBuf> {
     }
 
     let tar = at("tar").join("00000.tar");
-    let members: Vec<(String, Vec<u8>)> = images
-        .iter()
-        .flat_map(|image| {
-            let key = image.name.trim_end_matches(".png");
-            let json = json!({ "captions": image.captions }).to_string();
-            [
-                (image.name.clone(), image.image.clone()),
-                (format!("{key}.json"), json.into_bytes()),
-            ]
-        })
-        .collect();
-    fs::write(&tar, tar_of(&members)).unwrap();
+    let members = images.iter().flat_map(|image| {
+        let key = image.name.trim_end_matches(".png");
+        let json = json!({ "captions": image.captions }).to_string();
+        [
+            (image.name.clone(), image.image.clone()),
+            (format!("{key}.json"), json.into_bytes()),
+        ]
+    });
+    fs::write(&tar, tar_of(&members.collect::<Vec<_>>())).unwrap();
 
     let parquet = at("parquet").join("train.parquet");
     let mut captions = ListBuilder::new(StringBuilder::new());
@@ -320,10 +302,8 @@ fn captions_give_the_chains_of_hierarcaps_by_rule() {
     assert_eq!(found["classes"], 4 * 17, "{found}");
     assert!(found["benchmark"].is_null(), "{found}");
     let missing = found["ledger"]["missing"].to_string();
-    assert!(
-        missing.contains("no caption with three statements"),
-        "{found}"
-    );
+    let told = "no caption with three statements";
+    assert!(missing.contains(told), "{found}");
     let found = measured("ordering", &data);
     assert_eq!(found["n"], 17, "{found}");
 }

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use espalier_tests::calls::{Call, call};
+use espalier_tests::json_of;
 use espalier_tests::models::tiny;
 use serde_json::{Value, json};
 
@@ -56,8 +57,7 @@ fn a_bundle_is_calibrated_again_on_enough_labelled_images() {
         }
         let out = dir.path().join(format!("told-{count}"));
         let ended = export_told(&file, &out).set("--probe", probe).done();
-        let manifest = fs::read(out.join("manifest.json")).unwrap();
-        let manifest: Value = serde_json::from_slice(&manifest).unwrap();
+        let manifest = json_of(&out.join("manifest.json"));
         let measured_on = manifest["provenance"]["measured_on"].clone();
         let calibration = fs::read(out.join("calibration.json")).unwrap();
         (calibration, measured_on, ended.said)

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use espalier_tests::calls::call;
+use espalier_tests::calls::{call, metrics};
 use espalier_tests::methods::{LINEAGES, SYNTHETIC, TrainingData, every_method};
 use espalier_tests::ranks::write_chains;
 use espalier_tests::taxonomy;
@@ -36,31 +36,24 @@ fn terms_and_settings(method: MethodName) -> (&'static [&'static str], &'static 
     }
 }
 
-/// Returns the name of a run.
-fn run_name(method: MethodName, data: TrainingData) -> String {
-    format!("{}-{}", method.name(), data.dataset)
-}
-
-fn fit(folder: &Path, method: MethodName, data: TrainingData, more: &str) {
+/// Trains a method in the folder `logs`, and returns the folder of the run.
+fn fit(folder: &Path, method: MethodName, data: TrainingData, more: &str) -> PathBuf {
+    let (logs, name) = (
+        folder.join("logs"),
+        format!("{}-{}", method.name(), data.dataset),
+    );
     let fit = call("fit --model vit_t8_64 --batch-size 8 --warmup 2 --lr 1e-3 --save-frequency 10")
         .set("--method", method.name())
         .set("--dataset", data.dataset)
-        .set("--name", run_name(method, data))
-        .set("--logs", folder.join("logs"))
+        .set("--name", &name)
+        .set("--logs", &logs)
         .with("train.log_frequency=1 dataset.synthetic_records=64")
         .with(more);
     match data.path(folder) {
         Some(path) => fit.set("--data", path).done(),
         None => fit.done(),
     };
-}
-
-fn metrics(folder: &Path, run: &str) -> Vec<Value> {
-    let path = folder.join("logs").join(run).join("metrics.jsonl");
-    let text = fs::read_to_string(path).unwrap();
-    text.lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect()
+    logs.join(name)
 }
 
 /// Returns the mean of a logged value.
@@ -116,13 +109,13 @@ fn every_method_learns_logs_its_terms_and_resumes() {
     let dir = tempfile::tempdir().unwrap();
     write_chains(dir.path());
     for (method, data) in every_method() {
-        let name = run_name(method, data);
+        let name = format!("{}, {}", method.name(), data.dataset);
         let (terms, settings) = terms_and_settings(method);
         let more = format!("--wd 0 train.keep=3 {settings}");
         fit(dir.path(), method, data, &format!("{more} --steps 20"));
         let again = format!("{more} --steps 24 --resume latest");
-        fit(dir.path(), method, data, &again);
-        let lines = metrics(dir.path(), &name);
+        let run = fit(dir.path(), method, data, &again);
+        let lines = metrics(&run);
         let steps: Vec<u64> = lines.iter().map(|l| l["step"].as_u64().unwrap()).collect();
         assert_eq!(steps, (1..=24).collect::<Vec<u64>>(), "{name}");
         // A number that is not finite is logged as null.
@@ -133,9 +126,9 @@ fn every_method_learns_logs_its_terms_and_resumes() {
         let (first, last) = (mean("loss", &lines[..5]), mean("loss", &lines[19..]));
         assert!(
             last < first,
-            "{name}: expected a loss below {first}, found {last}"
+            "{name}: expected less than {first}, found {last}"
         );
-        the_trained_parts_moved(method, &dir.path().join("logs").join(&name), [10, 24]);
+        the_trained_parts_moved(method, &run, [10, 24]);
     }
 }
 
@@ -152,20 +145,15 @@ fn every_method_has_a_recipe_and_a_row_in_the_documents() {
         assert_eq!(recipe.train.method, *method);
         let row = format!("| `{name}` | ");
         let has_row = text.lines().any(|line| line.starts_with(&row));
-        assert!(
-            has_row,
-            "docs/methods.md: expected a row `{name}`, found none"
-        );
+        assert!(has_row, "docs/methods.md has no row `{name}`");
     }
 }
 
 #[test]
 fn images_learn_their_labels_and_images_of_nothing_have_none() {
     let dir = tempfile::tempdir().unwrap();
-    let (method, data) = (MethodName::Hycoclip, SYNTHETIC);
     let more = "--steps 40 loss.labels=1 loss.order=1 loss.outliers=1";
-    fit(dir.path(), method, data, more);
-    let lines = metrics(dir.path(), &run_name(method, data));
+    let lines = metrics(&fit(dir.path(), MethodName::Hycoclip, SYNTHETIC, more));
     let (first, last) = (&lines[..5], &lines[35..]);
     for term in ["labels", "order"] {
         assert!(mean(term, last) < mean(term, first), "{term} did not fall");
@@ -180,9 +168,8 @@ fn images_learn_their_labels_and_images_of_nothing_have_none() {
 fn order_is_learned_and_measured() {
     let dir = tempfile::tempdir().unwrap();
     write_chains(dir.path());
-    let (method, data) = (MethodName::Ec, LINEAGES);
-    fit(dir.path(), method, data, "--steps 40 loss.pull_back=0");
-    let run = dir.path().join("logs").join(run_name(method, data));
+    let more = "--steps 40 loss.pull_back=0";
+    let run = fit(dir.path(), MethodName::Ec, LINEAGES, more);
     let eval = call("eval --task ordering --json").set("--checkpoint", run);
     let record = eval.set("--data", dir.path().join("ranks.tsv")).json();
     assert_eq!(record["n"], 16);
@@ -236,10 +223,8 @@ fn data_that_a_method_cannot_use_is_refused_in_words() {
     let classes = dir.path().join("classes/n1");
     fs::create_dir_all(&classes).unwrap();
     for i in 0..8 {
-        let name = classes.join(format!("{i}.png"));
-        espalier_trainer::export::selftest::image()
-            .save(name)
-            .unwrap();
+        let image = espalier_trainer::export::selftest::image();
+        image.save(classes.join(format!("{i}.png"))).unwrap();
     }
     refused("hycoclip", "taxonomy", "classes", &["no usable box"]);
 }

@@ -10,7 +10,7 @@ use burn::tensor::Device;
 use espalier_core::bundle::{BundleFiles, Manifest, Part, sha256_hex};
 use espalier_core::caption::{Captioner, Engine, MIN_TEXT_COSINE, TextEmbedder, text_weight_files};
 use espalier_core::weights::{HostTensor, Tensors};
-use espalier_tests::models::{shipped, tiny};
+use espalier_tests::models::{manifest, shipped, tiny};
 
 /// What a fault does to the result of a layer.
 #[derive(Clone, Copy, Debug)]
@@ -53,16 +53,13 @@ struct Bundle {
 impl Bundle {
     fn read(folder: &Path, part: Part) -> Self {
         let read = |path: &str| std::fs::read(folder.join(path)).unwrap();
-        let mut manifest = Manifest::parse(&read("manifest.json")).unwrap();
+        let mut manifest = manifest(folder);
         let of_text = text_weight_files(&manifest).map(|file| file.path.clone());
         let of_text: Vec<String> = of_text.collect();
         let (mut others, mut weights) = (BTreeMap::new(), BTreeMap::new());
         for file in &mut manifest.files {
-            let content = file
-                .check(read(&file.path))
-                .unwrap()
-                .into_content()
-                .unwrap();
+            let content = file.check(read(&file.path)).unwrap();
+            let content = content.into_content().unwrap();
             file.unpacked = None;
             (file.bytes, file.sha256) = (content.len() as u64, sha256_hex(&content));
             let has_weights = match part {

@@ -2,13 +2,14 @@
 //! is time for it, the exit code says what happened, and a resumed run ends as an unbroken one does.
 
 #![cfg(unix)]
+
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Stdio;
 
 use espalier_tests::calls::{Call, call};
+use espalier_tests::{signal, wait_until};
 
 /// Returns the call that trains on synthetic data into the folder `logs`.
 fn fit(logs: &Path, more: &str) -> Call {
@@ -23,37 +24,9 @@ fn fit(logs: &Path, more: &str) -> Call {
         .with("train.log_frequency=1 dataset.synthetic_records=256")
 }
 
-fn wait_until(what: &str, holds: impl Fn() -> bool) {
-    let begun = Instant::now();
-    while !holds() {
-        assert!(begun.elapsed() < Duration::from_secs(300), "{what}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
-fn signal(child: &Child, name: &str) {
-    let sent = Command::new("kill")
-        .args([format!("-{name}"), child.id().to_string()])
-        .status();
-    assert!(sent.unwrap().success());
-}
-
 /// Returns the names in the folder of checkpoints.
 fn checkpoints(logs: &Path) -> Vec<String> {
     espalier_fixtures::listing::names(&logs.join("a/checkpoints"))
-}
-
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap() {
-        let path = entry.unwrap().path();
-        let target = to.join(path.file_name().unwrap());
-        if path.is_dir() {
-            copy(&path, &target);
-        } else {
-            fs::copy(&path, &target).unwrap();
-        }
-    }
 }
 
 #[test]
@@ -66,7 +39,7 @@ fn a_resumed_deterministic_run_ends_with_the_bits_of_an_unbroken_one() {
         let more = format!("{fixed} --method {method} --batch-size {batch}");
         fit(&whole, &more).done();
         // As after a kill between the two checkpoints.
-        copy(&whole, &resumed);
+        xtask::files::copy_folder(&whole, &resumed).unwrap();
         fs::remove_dir_all(resumed.join("a/checkpoints/checkpoint_00000004")).unwrap();
         let again = fit(&resumed, &more).with("--resume latest");
         again.ends_with(0, &["resumes after step 2"]);
@@ -123,7 +96,7 @@ fn a_signal_writes_a_checkpoint_and_is_the_exit_code() {
         wait_until("no step was taken", || {
             fs::metadata(&metrics).is_ok_and(|found| found.len() > 0)
         });
-        signal(&child, name);
+        signal(child.id(), name);
         assert_eq!(child.wait().unwrap().code(), Some(expected), "{name}");
         let left = checkpoints(dir.path());
         assert_eq!(left.len(), 1, "{left:?}");
@@ -139,23 +112,19 @@ fn a_second_interrupt_ends_at_once_and_leaves_no_temporary_file() {
     let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
     let noted = dir.path().join("a/last_checkpoint.txt");
     wait_until("no checkpoint was written", || noted.exists());
-    signal(&child, "INT");
+    signal(child.id(), "INT");
     // Until the first is noticed, a second one counts as the same.
     let said = BufReader::new(child.stderr.take().unwrap());
     let mut lines = said.lines().map_while(Result::ok);
     assert!(lines.any(|line| line.starts_with("interrupted")));
-    signal(&child, "INT");
-    let code = child.wait().unwrap().code();
-    assert_eq!(code, Some(130));
+    signal(child.id(), "INT");
+    assert_eq!(child.wait().unwrap().code(), Some(130));
     let mut folders = vec![dir.path().to_path_buf()];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).unwrap() {
             let path: PathBuf = entry.unwrap().path();
-            assert!(
-                !path.to_string_lossy().ends_with(".tmp"),
-                "{}",
-                path.display()
-            );
+            let is_temporary = path.extension().is_some_and(|e| e == "tmp");
+            assert!(!is_temporary, "{}", path.display());
             if path.is_dir() {
                 folders.push(path);
             }
@@ -214,9 +183,7 @@ fn a_taxonomy_without_a_label_of_the_data_is_refused() {
     let labels = || fit(dir.path(), "--method clip --steps 3 loss.labels=1");
     let told = ["labels of the taxonomy (imagenet; 1000 labels"];
     labels().with("--taxonomy imagenet").refused(&told);
-    assert!(
-        !dir.path().join("a").exists(),
-        "a run that cannot learn was begun"
-    );
+    let begun = dir.path().join("a").exists();
+    assert!(!begun, "a run that cannot learn was begun");
     labels().done();
 }

@@ -1,13 +1,12 @@
 //! Training with a locked image encoder: what is cached, what is trained and what stays frozen.
 
-use std::fs;
 use std::path::Path;
 
 use burn::tensor::Device;
 use espalier_core::weights::{HostTensor, Tensors};
-use espalier_tests::calls::{Call, call};
+use espalier_tests::calls::{Call, call, metrics};
+use espalier_tests::tensors_of;
 use espalier_trainer::{classifier_file, model_file};
-use serde_json::Value;
 
 /// Returns the call that trains on synthetic data.
 fn fit(logs: &Path, name: &str) -> Call {
@@ -18,15 +17,7 @@ fn fit(logs: &Path, name: &str) -> Call {
 }
 
 fn weights(run: &Path) -> Tensors {
-    let file = model_file::weights_file(run).unwrap();
-    Tensors::read(&fs::read(file).unwrap()).unwrap()
-}
-
-fn losses(logs: &Path, name: &str) -> Vec<Value> {
-    let text = fs::read_to_string(logs.join(name).join("metrics.jsonl")).unwrap();
-    text.lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect()
+    tensors_of(&model_file::weights_file(run).unwrap())
 }
 
 #[test]
@@ -65,58 +56,45 @@ fn a_locked_encoder_stays_its_projection_learns_and_a_teacher_teaches() {
     let said = locked("whole", &more);
     assert!(said.contains(": 0 computed, "), "{said}");
     let third = logs.join("whole/checkpoints/checkpoint_00000003");
-    let known = losses(&logs, "whole");
+    let known = metrics(&logs.join("whole"));
     fit(&logs, "whole").set("--resume", third).done();
-    let found = losses(&logs, "whole");
+    let found = metrics(&logs.join("whole"));
     assert_eq!((known.len(), found.len()), (6, 6));
     for (a, b) in known.iter().zip(&found) {
         assert_eq!(a["index"], b["index"]);
-        let loss = |line: &Value| line["loss"].as_f64().unwrap();
-        assert!(
-            (loss(a) - loss(b)).abs() <= 1e-6 * loss(a).abs(),
-            "expected {a}, found {b}"
-        );
+        let [known, found] = [a, b].map(|line| line["loss"].as_f64().unwrap());
+        let off = (known - found).abs();
+        assert!(off <= 1e-6 * known.abs(), "expected {a}, found {b}");
     }
 
     // Distillation needs a classifier beside the checkpoint.
     let path = classifier_file::classifier_path(&start).unwrap();
     let taxonomy = espalier_trainer::data::formats::synthetic::taxonomy_tsv();
     let labelled = taxonomy.lines().filter(|line| line.ends_with("\t1"));
-    let labels: Vec<String> = labelled
-        .map(|line| line.split('\t').next().unwrap().to_owned())
-        .collect();
+    let ids = labelled.map(|line| line.split('\t').next().unwrap());
+    let labels: Vec<String> = ids.map(str::to_owned).collect();
     let width = before.tensors["visual_proj.weight"].shape[1];
+    let numbers = (0..labels.len() * width).map(|i| ((i * 37 % 101) as f32 - 50.0) / 200.0);
     let weight = HostTensor {
         shape: vec![labels.len(), width],
-        data: (0..labels.len() * width)
-            .map(|i| ((i * 37 % 101) as f32 - 50.0) / 200.0)
-            .collect(),
+        data: numbers.collect(),
     };
     let bias = HostTensor {
         shape: vec![labels.len()],
         data: vec![0.0; labels.len()],
     };
-    classifier_file::write(&path, weight, bias, &labels).unwrap();
+    classifier_file::write(&path, (weight, bias, labels.clone())).unwrap();
     let distil = "--method clip --steps 4 loss.distill=1 loss.distill_labels=6";
     let more = format!("{distil} dataset.synthetic_features=4");
     let said = locked("taught", &more);
     assert!(said.contains("samples 4 features per step"), "{said}");
-    let lines = losses(&logs, "taught");
-    for key in ["distill", "synthetic"] {
-        let values: Vec<f64> = lines
-            .iter()
-            .map(|line| line[key].as_f64().unwrap())
-            .collect();
-        assert!(
-            values.iter().all(|v| v.is_finite() && *v > 0.0),
-            "{key} {values:?}"
-        );
+    let taught = logs.join("taught");
+    for line in metrics(&taught) {
+        for key in ["distill", "synthetic"] {
+            let value = line[key].as_f64().unwrap();
+            assert!(value.is_finite() && value > 0.0, "{key}: {line}");
+        }
     }
-    let device = Device::flex();
-    assert_eq!(
-        classifier_file::read(&logs.join("taught"), &device)
-            .unwrap()
-            .labels,
-        labels
-    );
+    let read = classifier_file::read(&taught, &Device::flex()).unwrap();
+    assert_eq!(read.labels, labels);
 }

@@ -3,6 +3,9 @@
 
 #![allow(clippy::unwrap_used)]
 
+// For tests that change what is global to a process.
+mod alone;
+
 // What a model says about photos.
 mod heat_maps_and_subjects;
 mod images;

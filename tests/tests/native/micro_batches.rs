@@ -43,9 +43,8 @@ fn defaults() -> TrainConfig {
 fn start() -> DualEncoder {
     let defaults = defaults();
     let config = Preset::VitT8_64.config();
-    let lift = MethodName::Hycoclip
-        .build(&defaults.loss)
-        .lift(config.d_embed);
+    let method = MethodName::Hycoclip.build(&defaults.loss);
+    let lift = method.lift(config.d_embed);
     let device = Device::flex().autodiff();
     device.seed(0);
     with_stable_ids(config.with_lift(lift).init(&device))
@@ -114,10 +113,7 @@ fn micro_batches_and_passes_give_the_step_of_the_whole_batch() {
     let (before, after) = (weights(&model), weights(&moved));
     let moves = |a: &[f32], b: &[f32]| -> f32 { a.iter().zip(b).map(|(a, b)| (a - b).abs()).sum() };
     let distance = moves(&before, &after);
-    assert!(
-        distance > 1.0,
-        "expected a step that moves the weights by more than 1, found {distance}"
-    );
+    assert!(distance > 1.0, "the weights moved by {distance} alone");
     // More micro-batches than samples, an uneven cut, several accumulation steps, and both
     // combined.
     let cuts = [
@@ -135,17 +131,13 @@ fn micro_batches_and_passes_give_the_step_of_the_whole_batch() {
             ..WHOLE
         };
         let (moved, report) = step(&model, &batch, Trainable::ALL, micro_batching);
+        let cut = format!("{micro_batching:?}");
         for ((name, expected), (_, found)) in whole.values.iter().zip(&report.values) {
-            assert!(
-                (expected - found).abs() < 1e-4 * expected.abs().max(1.0),
-                "{micro_batching:?}, {name}: expected {expected}, found {found}"
-            );
+            let is_near = (expected - found).abs() < 1e-4 * expected.abs().max(1.0);
+            assert!(is_near, "{cut}, {name}: expected {expected}, found {found}");
         }
         let off = moves(&after, &weights(&moved));
-        assert!(
-            off < 0.01 * distance,
-            "{micro_batching:?}: expected a difference below 1 % of {distance}, found {off}"
-        );
+        assert!(off < 0.01 * distance, "{cut}: off by {off} of {distance}");
     }
 }
 
@@ -159,11 +151,9 @@ fn half_precision_stays_near_and_weights_stay_whole() {
     };
     let (moved, report) = step(&model, &batch, Trainable::ALL, half);
     assert!(report.not_finite().is_empty(), "{report:?}");
-    let (expected, found) = (whole.get("loss").unwrap(), report.get("loss").unwrap());
-    assert!(
-        (expected - found).abs() < 0.02 * expected,
-        "expected {expected}, found {found}"
-    );
+    let [expected, found] = [&whole, &report].map(|report| report.get("loss").unwrap());
+    let is_near = (expected - found).abs() < 0.02 * expected;
+    assert!(is_near, "expected {expected}, found {found}");
     // bfloat16 keeps 8 bits; weights that were updated in 32 have more.
     let fine = weights(&moved).iter().any(|w| w.to_bits() & 0xffff != 0);
     assert!(fine);

@@ -9,7 +9,8 @@ use espalier_core::input::Tokenizer;
 use espalier_core::model::{DualConfig, Pool, Preset, Tokens, VitConfig};
 use espalier_core::nn::{InvertedConfig, InvertedStage, Norms, StageConfig};
 use espalier_core::ops;
-use espalier_tests::alone::alone;
+
+use crate::alone::alone;
 
 /// Adds noise to every learned parameter: as initialised, some biases and gains are 0.
 struct Disturb;

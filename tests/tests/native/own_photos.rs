@@ -21,18 +21,14 @@ fn photo(kind: usize, number: usize) -> RgbImage {
         0 => landscape(80 + shift, 64),
         1 => RgbImage::from_fn(72, 64, |x, y| {
             let (dx, dy) = (x.abs_diff(20 + shift), y.abs_diff(32));
-            Rgb(if dx * dx + dy * dy < 300 {
-                [250, 240, 60]
-            } else {
-                [180, 20, 20]
-            })
+            match dx * dx + dy * dy {
+                ..300 => Rgb([250, 240, 60]),
+                _ => Rgb([180, 20, 20]),
+            }
         }),
-        _ => RgbImage::from_fn(64, 72, |x, y| {
-            Rgb(if (x + y + shift) % 16 < 8 {
-                [20, 30, 160]
-            } else {
-                [230, 230, 230]
-            })
+        _ => RgbImage::from_fn(64, 72, |x, y| match (x + y + shift) % 16 {
+            ..8 => Rgb([20, 30, 160]),
+            _ => Rgb([230; 3]),
         }),
     }
 }
@@ -56,12 +52,8 @@ fn page(folder: &Path) -> PathBuf {
     let worker = "const BUILD = {\n  \"version\": \"v1\",\n  \"shell\": [\n    \"index.html\",\n    \
                   \"samples/cat.jpg\"\n  ]\n};\n";
     let index = "<!doctype html>\n<html><ul class=\"samples-list\"><li>a cat</li></ul></html>";
-    let files = [
-        ("index.html", index),
-        ("sw.js", worker),
-        ("samples/cat.jpg", "cat"),
-    ];
-    write_page(&page, &files);
+    let sample = ("samples/cat.jpg", "cat");
+    write_page(&page, &[("index.html", index), ("sw.js", worker), sample]);
     page
 }
 
@@ -95,24 +87,19 @@ fn photos_become_a_site_that_knows_them() {
 
     // Its samples are photos of the classes.
     let index = fs::read_to_string(site.join("index.html")).unwrap();
-    assert!(
-        index.contains("alt=\"xq-17\"") && !index.contains("a cat"),
-        "{index}"
-    );
+    let is_own = index.contains("alt=\"xq-17\"") && !index.contains("a cat");
+    assert!(is_own, "{index}");
     assert!(site.join("samples/own-3.jpg").is_file() && !site.join("samples/cat.jpg").exists());
     let worker = fs::read_to_string(site.join("sw.js")).unwrap();
-    assert!(
-        worker.contains("samples/small/own-1.jpg") && !worker.contains("cat.jpg"),
-        "{worker}"
-    );
+    let is_own = worker.contains("samples/small/own-1.jpg") && !worker.contains("cat.jpg");
+    assert!(is_own, "{worker}");
 
     // Its card says how good it is, and has an image.
     let card = fs::read_to_string(site.join("models/default/README.md")).unwrap();
     assert!(card.starts_with("---\nlibrary_name: espalier\n"), "{card}");
-    assert!(
-        card.contains("](preview.png)") && card.contains("| all | 3 |"),
-        "{card}"
-    );
+    for words in ["](preview.png)", "| all | 3 |"] {
+        assert!(card.contains(words), "{card}");
+    }
     assert!(site.join("models/default/preview.png").is_file());
 
     // A second time continues the run, which is complete, and never overwrites a site unasked.
@@ -140,7 +127,6 @@ fn fit_chooses_what_a_folder_of_photos_needs_and_says_so() {
     };
     // A run that fails before its first step leaves no files.
     fit("--lr -1").refused(&[]);
-    assert_eq!(fs::read_dir(&logs).map_or(0, Iterator::count), 0);
     fit("--dry-run").done();
     assert_eq!(fs::read_dir(&logs).map_or(0, Iterator::count), 0);
 
@@ -148,9 +134,8 @@ fn fit_chooses_what_a_folder_of_photos_needs_and_says_so() {
     fit("").ends_with(0, &divided);
     let run = logs.join("photos-my-photos-1");
     let config = fs::read_to_string(run.join("config.toml")).unwrap();
-    assert!(
-        config.contains("lock_image = true") && config.contains("?split=train"),
-        "{config}"
-    );
+    for words in ["lock_image = true", "?split=train"] {
+        assert!(config.contains(words), "{config}");
+    }
     assert!(run.join("taxonomy.tsv").is_file());
 }

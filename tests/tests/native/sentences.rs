@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use burn::tensor::Device;
 use espalier_core::model::Tokens;
 use espalier_core::weights::{HostTensor, Tensors};
-use espalier_tests::calls::{Call, call};
-use espalier_tests::values;
+use espalier_fixtures::close;
+use espalier_tests::calls::{Call, call, metrics};
+use espalier_tests::{tensors_of, values};
 use espalier_trainer::model_file::{self, WORD_PIECES};
-use serde_json::Value;
 
 const WIDTH: usize = 16;
 const HIDDEN: usize = 24;
@@ -42,21 +42,14 @@ fn import(source: &Path, out: &Path) -> Call {
 /// Writes an encoder of sentences as `transformers` does, with made-up numbers.
 fn write_sentence_encoder(folder: &Path) -> BTreeMap<String, HostTensor> {
     fs::create_dir_all(folder).unwrap();
-    let mut shapes = vec![
-        (
-            "embeddings.word_embeddings.weight".to_owned(),
-            vec![WORD_PIECES.lines().count(), WIDTH],
-        ),
-        (
-            "embeddings.position_embeddings.weight".to_owned(),
-            vec![POSITIONS, WIDTH],
-        ),
-        (
-            "embeddings.token_type_embeddings.weight".to_owned(),
-            vec![2, WIDTH],
-        ),
-        ("pooler.dense.weight".to_owned(), vec![WIDTH, WIDTH]),
-    ];
+    let mut shapes: Vec<(String, Vec<usize>)> = [
+        ("embeddings.word_embeddings", WORD_PIECES.lines().count()),
+        ("embeddings.position_embeddings", POSITIONS),
+        ("embeddings.token_type_embeddings", 2),
+        ("pooler.dense", WIDTH),
+    ]
+    .map(|(name, rows)| (format!("{name}.weight"), vec![rows, WIDTH]))
+    .into();
     let mut layer = |name: &str, outputs: usize, inputs: usize| {
         shapes.push((format!("{name}.weight"), vec![outputs, inputs]));
         shapes.push((format!("{name}.bias"), vec![outputs]));
@@ -87,11 +80,8 @@ fn write_sentence_encoder(folder: &Path) -> BTreeMap<String, HostTensor> {
         tensors: tensors.clone(),
         metadata: BTreeMap::new(),
     };
-    fs::write(
-        folder.join("model.safetensors"),
-        file.write(|_, _| None).unwrap(),
-    )
-    .unwrap();
+    let bytes = file.write(|_, _| None).unwrap();
+    fs::write(folder.join("model.safetensors"), bytes).unwrap();
     let config = serde_json::json!({
         "model_type": "bert", "hidden_act": "gelu", "hidden_size": WIDTH,
         "intermediate_size": HIDDEN, "num_hidden_layers": LAYERS, "num_attention_heads": HEADS,
@@ -165,10 +155,8 @@ impl Reference<'_> {
         let embed = |(at, id): (usize, &u32)| {
             let token = self.row("embeddings.word_embeddings.weight", *id as usize);
             let position = self.row("embeddings.position_embeddings.weight", at);
-            self.norm(
-                "embeddings.LayerNorm",
-                &sum(&sum(&token, &position), &segment),
-            )
+            let all = sum(&sum(&token, &position), &segment);
+            self.norm("embeddings.LayerNorm", &all)
         };
         let mut x: Vec<Vec<f64>> = ids.iter().enumerate().map(embed).collect();
         for at in 0..LAYERS {
@@ -177,10 +165,8 @@ impl Reference<'_> {
             let attended = self.attention(&layer, &x);
             let after = |(token, attended): (&Vec<f64>, Vec<f64>)| {
                 let attended = self.linear(&inside("attention.output.dense"), &attended);
-                let token = self.norm(
-                    &inside("attention.output.LayerNorm"),
-                    &sum(token, &attended),
-                );
+                let both = sum(token, &attended);
+                let token = self.norm(&inside("attention.output.LayerNorm"), &both);
                 let wide = self.linear(&inside("intermediate.dense"), &token);
                 let wide: Vec<f64> = wide.into_iter().map(gelu).collect();
                 let narrow = self.linear(&inside("output.dense"), &wide);
@@ -206,28 +192,22 @@ fn gelu(x: f64) -> f64 {
 }
 
 fn weights(model: &Path) -> Tensors {
-    let file = model_file::weights_file(model).unwrap();
-    Tensors::read(&fs::read(file).unwrap()).unwrap()
+    tensors_of(&model_file::weights_file(model).unwrap())
 }
 
 #[test]
 fn its_features_are_those_of_the_definition_and_it_teaches_a_small_encoder() {
     let folder = tempfile::tempdir().unwrap();
-    let (source, out) = (
-        folder.path().join("published"),
-        folder.path().join("sentences"),
-    );
+    let [source, out] = ["published", "sentences"].map(|name| folder.path().join(name));
     let published = write_sentence_encoder(&source);
     let logs = folder.path().join("logs");
     let start = small_model(&logs);
     import(&source, &out).set("--image", &start).done();
     features_are_those_of_the_definition(&published, &out);
     let (before, after) = (weights(&start), weights(&out));
-    let images = before
-        .tensors
-        .iter()
-        .filter(|(name, _)| !name.starts_with("textual"));
-    for (name, tensor) in images {
+    let mut images = before.tensors;
+    images.retain(|name, _| !name.starts_with("textual"));
+    for (name, tensor) in &images {
         assert_eq!(after.tensors.get(name), Some(tensor), "{name}");
     }
     its_projection_learns_alone(&logs, &out, &folder.path().join("features"));
@@ -245,16 +225,11 @@ fn its_features_are_those_of_the_definition_and_it_teaches_a_small_encoder() {
         .with("--steps 30 --lr 3e-3 loss.text_teacher=5")
         .arg(format!("model.text_teacher=\"{}\"", learned.display()))
         .done();
-    let metrics = fs::read_to_string(logs.join("taught/metrics.jsonl")).unwrap();
-    let distance = |line| {
-        let line: Value = serde_json::from_str(line).unwrap();
-        line["text_teacher"].as_f64().unwrap()
-    };
-    let distances: Vec<f64> = metrics.lines().map(distance).collect();
-    let (first, last) = (distances[0], distances[29]);
+    let lines = metrics(&logs.join("taught"));
+    let [first, last] = [&lines[0], &lines[29]].map(|l| l["text_teacher"].as_f64().unwrap());
     assert!(
         last < 0.5 * first,
-        "expected less than half of {first}, found {last}"
+        "{first} at the start, {last} at the end"
     );
 }
 
@@ -268,12 +243,7 @@ fn features_are_those_of_the_definition(published: &BTreeMap<String, HostTensor>
     let found = values(model.encoder.text.textual.forward(&tokens));
     let reference = Reference(published);
     for (ids, found) in tokens.texts().iter().zip(found.chunks(WIDTH)) {
-        for (known, found) in reference.feature(ids).iter().zip(found) {
-            assert!(
-                (known - found).abs() < 1e-4,
-                "expected {known}, found {found}"
-            );
-        }
+        close(found, &reference.feature(ids), 1e-4);
     }
 }
 
@@ -288,18 +258,13 @@ fn its_projection_learns_alone(logs: &Path, sentences: &Path, cache: &Path) {
             .done();
         assert_eq!(fs::read_dir(cache.join("texts")).unwrap().count(), 1);
     }
-    assert_eq!(
-        weights(&logs.join("before")),
-        weights(&logs.join("projection"))
-    );
     let (before, after) = (weights(sentences), weights(&logs.join("projection")));
+    assert_eq!(weights(&logs.join("before")), after);
     for (name, tensor) in &before.tensors {
         let same = after.tensors.get(name) == Some(tensor);
         if name.starts_with("textual_") {
-            assert!(
-                name == "textual_alpha" || !same,
-                "{name} is trained but has not changed"
-            );
+            let is_right = name == "textual_alpha" || !same;
+            assert!(is_right, "{name} is trained but has not changed");
         } else if name.starts_with("textual.") {
             assert!(same, "{name} is locked but has changed");
         }

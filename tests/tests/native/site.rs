@@ -58,10 +58,8 @@ fn a_bundle_becomes_a_site_that_is_whole_and_says_how_to_embed_it() {
     let export = export(&tiny(), &site, &page).with("--json");
     let told = export.set("--url", "https://lab.example/paper/w/").json();
     let snippet = told["site"]["snippet"].as_str().unwrap();
-    assert!(
-        snippet.contains("src=\"https://lab.example/paper/w/widget/espalier-ladder.js\""),
-        "{snippet}"
-    );
+    let source = "src=\"https://lab.example/paper/w/widget/espalier-ladder.js\"";
+    assert!(snippet.contains(source), "{snippet}");
 
     // The hash is the one that a browser compares.
     let script = fs::read(page.join("widget/espalier-ladder.js")).unwrap();
@@ -71,10 +69,8 @@ fn a_bundle_becomes_a_site_that_is_whole_and_says_how_to_embed_it() {
 
     // The model in it is the one given, not the page's own, and it answers.
     let model = site.join("models/default");
-    assert_eq!(
-        fs::read(model.join("manifest.json")).unwrap(),
-        fs::read(tiny().join("manifest.json")).unwrap()
-    );
+    let manifest = |model: &Path| fs::read(model.join("manifest.json")).unwrap();
+    assert_eq!(manifest(&model), manifest(&tiny()));
     assert!(!model.join("old.txt").exists() && !site.join(".stamp").exists());
     answers(&site, folder.path());
     assert!(site.join("demo/index.html").is_file());
@@ -123,10 +119,9 @@ fn a_checkpoint_becomes_a_site_in_one_command() {
         .with("--probe-size 8 --max-drop 100")
         .done()
         .out;
-    assert!(
-        said.contains("<espalier-ladder") && said.contains("integrity="),
-        "{said}"
-    );
+    for words in ["<espalier-ladder", "integrity="] {
+        assert!(said.contains(words), "{said}");
+    }
     let manifest = fs::read_to_string(site.join("models/default/manifest.json")).unwrap();
     assert!(manifest.contains("\"method\": \"clip\""), "{manifest}");
     answers(&site, folder.path());

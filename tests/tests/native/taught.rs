@@ -58,9 +58,8 @@ fn a_taught_name_is_recognised_in_other_photos_and_changes_no_other_answer() {
     let folder = tempfile::tempdir().unwrap();
     let captioner = captioner();
     let concept = lesson(&captioner, folder.path());
-    let check = captioner
-        .untaught()
-        .check_taught(captioner.space(), &concept);
+    let untaught = captioner.untaught();
+    let check = untaught.check_taught(captioner.space(), &concept);
     assert_eq!(check.photos, 3);
     let extra = save(folder.path(), captioner.info().clone(), concept);
     let other = part(folder.path(), "barn", [0.15, 0.15, 0.75]);

@@ -3,11 +3,12 @@
 use std::fs;
 use std::path::Path;
 use std::process::Stdio;
-use std::time::{Duration, Instant};
 
-use espalier_tests::calls::{Call, call};
+use espalier_core::caption::CaptionResult;
+use espalier_tests::calls::{Call, call, metrics};
+use espalier_tests::wait_until;
 use espalier_trainer::{averaged, model_file};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Returns the call that trains on synthetic data.
 fn fit(logs: &Path, name: &str, more: &str) -> Call {
@@ -18,41 +19,25 @@ fn fit(logs: &Path, name: &str, more: &str) -> Call {
         .with(more)
 }
 
-fn metrics(logs: &Path, name: &str) -> Vec<Value> {
-    let text = fs::read_to_string(logs.join(name).join("metrics.jsonl")).unwrap();
-    text.lines()
-        .map(|l| serde_json::from_str(l).unwrap())
-        .collect()
-}
-
 #[test]
 fn a_run_becomes_a_bundle_whose_ladder_is_that_of_the_checkpoint() {
     let dir = tempfile::tempdir().unwrap();
     let logs = dir.path().join("logs");
     fit(&logs, "a", "--method hycoclip --steps 24").done();
-    let lines = metrics(&logs, "a");
+    let run_folder = logs.join("a");
+    let lines = metrics(&run_folder);
     assert_eq!(lines.len(), 24);
     let mean = |part: &[Value]| {
         let values = part.iter().map(|l| l["contrastive"].as_f64().unwrap());
         values.sum::<f64>() / part.len() as f64
     };
-    assert!(
-        mean(&lines[18..]) < mean(&lines[..6]),
-        "the loss did not fall"
-    );
-    for key in [
-        "entail",
-        "lr",
-        "curv",
-        "logit_scale",
-        "grad_norm",
-        "images_per_s",
-        "index",
-    ] {
+    let (first, last) = (mean(&lines[..6]), mean(&lines[18..]));
+    assert!(last < first, "expected less than {first}, found {last}");
+    for key in ["entail", "lr", "curv", "logit_scale", "grad_norm"] {
         assert!(lines[0][key].is_number(), "{key} is not logged");
     }
+    assert!(lines[0]["images_per_s"].is_number() && lines[0]["index"].is_number());
 
-    let run_folder = logs.join("a");
     let bundle = dir.path().join("bundle");
     let export = |out: &Path, more: &str| {
         call("export --probe-size 64")
@@ -69,27 +54,15 @@ fn a_run_becomes_a_bundle_whose_ladder_is_that_of_the_checkpoint() {
     assert!(!other.exists(), "a refused bundle was written");
 
     let photo = dir.path().join("photo.png");
-    espalier_trainer::export::selftest::image()
-        .save(&photo)
-        .unwrap();
+    let image = espalier_trainer::export::selftest::image();
+    image.save(&photo).unwrap();
     let caption = |model: &Path| call("caption --json").set("--model", model).arg(&photo);
-    let ladder = |model: &Path| caption(model).json();
-    let (quantised, full) = (ladder(&bundle), ladder(&run_folder));
-    let rungs = |v: &Value| v["ladder"].as_array().unwrap().clone();
-    assert!(!rungs(&quantised).is_empty());
-    for found in [&quantised, &full] {
-        let radii: Vec<f64> = rungs(found)
-            .iter()
-            .map(|r| r["radius"].as_f64().unwrap())
-            .collect();
-        assert!(radii.windows(2).all(|w| w[0] <= w[1]), "{radii:?}");
-        let p: Vec<f64> = found["taxonomy"]["path"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|s| s["p"].as_f64().unwrap())
-            .collect();
-        assert!(p.windows(2).all(|w| w[0] >= w[1] - 1e-6), "{p:?}");
+    for model in [&bundle, &run_folder] {
+        let found: CaptionResult = serde_json::from_value(caption(model).json()).unwrap();
+        let (rungs, path) = (&found.ladder, &found.taxonomy.path);
+        assert!(!rungs.is_empty());
+        assert!(rungs.is_sorted_by_key(|rung| rung.radius), "{rungs:?}");
+        assert!(path.is_sorted_by(|a, b| a.p >= b.p - 1e-6), "{path:?}");
     }
     // One changed byte of the weights is an error that names the file.
     let weights = bundle.join("image.safetensors");
@@ -110,14 +83,7 @@ fn a_run_killed_in_the_middle_continues_on_the_next_unseen_sample() {
     let mut command = fit(&logs, "killed", more).command();
     let mut child = command.stderr(Stdio::null()).spawn().unwrap();
     let note = logs.join("killed/last_checkpoint.txt");
-    let begun = Instant::now();
-    while !note.exists() {
-        assert!(
-            begun.elapsed() < Duration::from_secs(300),
-            "no checkpoint was written"
-        );
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    wait_until("no checkpoint was written", || note.exists());
     child.kill().unwrap();
     child.wait().unwrap();
     // A kill during a write leaves files, which do not matter and are removed.
@@ -131,19 +97,15 @@ fn a_run_killed_in_the_middle_continues_on_the_next_unseen_sample() {
     fit(&logs, "killed", more).with("--resume latest").done();
     let left = espalier_fixtures::listing::names(&checkpoints);
     assert!(!left.iter().any(|name| name.ends_with(".tmp")), "{left:?}");
-    let (whole, killed) = (metrics(&logs, "whole"), metrics(&logs, "killed"));
+    let [whole, killed] = ["whole", "killed"].map(|run| metrics(&logs.join(run)));
     assert_eq!(killed.len(), 14);
     for (a, b) in whole.iter().zip(&killed) {
         for key in ["step", "epoch", "index", "samples", "lr"] {
             assert_eq!(a[key], b[key], "{key}");
         }
-        let loss = |v: &Value| v["loss"].as_f64().unwrap();
-        assert!(
-            (loss(a) - loss(b)).abs() <= 1e-3 * loss(a).abs(),
-            "found {}, expected {}",
-            loss(b),
-            loss(a)
-        );
+        let [known, found] = [a, b].map(|line| line["loss"].as_f64().unwrap());
+        let off = (known - found).abs();
+        assert!(off <= 1e-3 * known.abs(), "found {found}, expected {known}");
     }
     // Within an epoch every log line covers records that no earlier line covers.
     for pair in killed.windows(2).filter(|w| w[0]["epoch"] == w[1]["epoch"]) {
@@ -170,15 +132,12 @@ fn an_epoch_of_some_samples_goes_on_where_the_one_before_ended() {
     train("whole", "--epochs 3");
     train("resumed", "--epochs 1");
     // 50 samples are six whole steps of 8.
-    assert_eq!(metrics(&logs, "resumed").len(), 6);
+    assert_eq!(metrics(&logs.join("resumed")).len(), 6);
     train("resumed", "--epochs 3 --resume latest");
-    let (whole, resumed) = (metrics(&logs, "whole"), metrics(&logs, "resumed"));
-    let positions: Vec<_> = whole
-        .iter()
-        .map(|l| (l["epoch"].as_u64(), l["index"].as_u64()))
-        .collect();
-    let known: Vec<_> = (1..=18).map(|step| (Some(0), Some(8 * step))).collect();
-    assert_eq!(positions, known);
+    let [whole, resumed] = ["whole", "resumed"].map(|run| metrics(&logs.join(run)));
+    let position = |line: &Value| json!([line["epoch"], line["index"]]);
+    let known: Vec<Value> = (1..=18).map(|step| json!([0, 8 * step])).collect();
+    assert_eq!(whole.iter().map(position).collect::<Vec<_>>(), known);
     for (a, b) in whole.iter().zip(&resumed) {
         for key in ["step", "index", "samples", "lr", "loss"] {
             assert_eq!(a[key], b[key], "{key} of step {}", a["step"]);
@@ -188,10 +147,8 @@ fn an_epoch_of_some_samples_goes_on_where_the_one_before_ended() {
     let config = fs::read_to_string(logs.join("resumed/config.toml")).unwrap();
     assert!(config.contains("num_samples = 50"), "{config}");
     let log = fs::read_to_string(logs.join("whole/out.log")).unwrap();
-    assert!(
-        log.contains("18 steps of 8 samples, 144 samples, 2.88 epochs of 50 samples"),
-        "{log}"
-    );
+    let planned = "18 steps of 8 samples, 144 samples, 2.88 epochs of 50 samples";
+    assert!(log.contains(planned), "{log}");
 }
 
 #[test]
@@ -213,17 +170,14 @@ fn averages_of_weights_are_those_of_their_definition() {
     for (name, average) in &second {
         for (at, value) in average.data.iter().enumerate() {
             let [first, before, after] = [&first, &before, &after].map(|all| all[name].data[at]);
-            let expected = first + 0.75 * (after - first);
-            assert!(
-                (value - expected).abs() <= 1e-6,
-                "{name}: {value}, {expected}"
-            );
-            let expected = (before + after) / 2.0;
-            let value = mean.tensors[name].data[at];
-            assert!(
-                (value - expected).abs() <= 1e-6,
-                "{name}: {value}, {expected}"
-            );
+            let mean = mean.tensors[name].data[at];
+            for (found, expected) in [
+                (*value, first + 0.75 * (after - first)),
+                (mean, (before + after) / 2.0),
+            ] {
+                let off = (found - expected).abs();
+                assert!(off <= 1e-6, "{name}: {found}, {expected}");
+            }
             moved += usize::from(first != after);
         }
     }
@@ -232,8 +186,7 @@ fn averages_of_weights_are_those_of_their_definition() {
     let file = model_file::weights_file(&folder).unwrap();
     assert!(file.ends_with("checkpoint_00000002/ema.safetensors"));
     let error = averaged::read(&folder, 4).unwrap_err().to_string();
-    assert!(
-        error.contains("--average 4") && error.contains("found 2"),
-        "{error}"
-    );
+    for words in ["--average 4", "found 2"] {
+        assert!(error.contains(words), "{error}");
+    }
 }

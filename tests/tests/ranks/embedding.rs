@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use burn::tensor::Device;
-use espalier_core::weights::Tensors;
 use espalier_tests::calls::{Call, call};
 use espalier_tests::models::tiny;
 use espalier_tests::photos::{jpeg, keep, landscape, noise};
 use espalier_tests::ranks::on_ranks;
+use espalier_tests::tensors_of;
 use espalier_trainer::data::formats::open;
 use espalier_trainer::eval::Points;
 use espalier_trainer::eval::cache::Cache;
@@ -132,13 +132,10 @@ fn three_processes_evaluate_and_embed_as_one() {
             .set("--images", &photos)
             .set("--out", out)
     };
-    let (one, three) = (
-        dir.path().join("one.safetensors"),
-        dir.path().join("three.safetensors"),
-    );
+    let [one, three] = ["one", "three"].map(|name| dir.path().join(name));
     embed(&one).done();
     in_three_processes(embed(&three));
-    let [one, three] = [one, three].map(|path| Tensors::read(&fs::read(path).unwrap()).unwrap());
+    let [one, three] = [one, three].map(|file| tensors_of(&file));
     assert_eq!(one.metadata, three.metadata);
     for (name, tensor) in &one.tensors {
         let other = &three.tensors[name];

@@ -4,13 +4,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
 
-use espalier_tests::calls::{Call, call};
-use espalier_tests::trainer_command;
-
-/// Longest time that a test waits for something that must happen.
-const PATIENCE: Duration = Duration::from_secs(300);
+use espalier_tests::calls::{Call, call, metrics};
+use espalier_tests::{signal, trainer_command, wait_until};
 
 fn mpirun() -> Command {
     let mut command = Command::new("mpirun");
@@ -61,11 +57,8 @@ fn running(count: usize, logs: &Path, more: &str) -> Child {
     let mut command = in_processes(count, long);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = child.spawn().unwrap();
-    let begun = Instant::now();
-    while !logs.join("a/last_checkpoint.txt").exists() {
-        assert!(begun.elapsed() < PATIENCE, "no checkpoint was written");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    let noted = logs.join("a/last_checkpoint.txt");
+    wait_until("no checkpoint was written", || noted.exists());
     child
 }
 
@@ -74,9 +67,8 @@ fn process_of_rank(logs: &Path, rank: usize) -> u32 {
     let wanted = format!("OMPI_COMM_WORLD_RANK={rank}");
     let has = |path: PathBuf, part: &str| {
         let bytes = fs::read(path).unwrap_or_default();
-        bytes
-            .split(|b| *b == 0)
-            .any(|value| value == part.as_bytes())
+        let mut values = bytes.split(|b| *b == 0);
+        values.any(|value| value == part.as_bytes())
     };
     let entries = fs::read_dir("/proc").unwrap().flatten();
     let mut processes = entries.filter_map(|e| e.file_name().to_str()?.parse::<u32>().ok());
@@ -85,13 +77,6 @@ fn process_of_rank(logs: &Path, rank: usize) -> u32 {
         has(of("environ"), &wanted) && has(of("cmdline"), logs.to_str().unwrap())
     });
     found.unwrap()
-}
-
-fn signal(process: u32, name: &str) {
-    let sent = Command::new("kill")
-        .args([format!("-{name}"), process.to_string()])
-        .status();
-    assert!(sent.unwrap().success());
 }
 
 /// Waits for the end of a job; returns its exit code and its text.
@@ -166,9 +151,8 @@ fn a_signal_to_one_rank_stops_all_after_the_same_step() {
     let (code, text) = ended(job);
     assert_eq!(code, Some(143), "{text}");
     assert_eq!(text.matches("interrupted after step").count(), 1, "{text}");
-    let metrics = fs::read_to_string(dir.path().join("a/metrics.jsonl")).unwrap();
     let last = fs::read_to_string(dir.path().join("a/last_checkpoint.txt")).unwrap();
-    let steps = metrics.lines().count();
+    let steps = metrics(&dir.path().join("a")).len();
     assert_eq!(last.trim(), format!("checkpoint_{steps:08}"));
     resumes_alone(dir.path());
 }

@@ -7,12 +7,14 @@ use std::sync::atomic::AtomicBool;
 
 use burn::tensor::Device;
 use espalier_core::weights;
+use espalier_tests::calls::metrics;
 use espalier_tests::methods::{SYNTHETIC, TrainingData, every_method};
 use espalier_tests::ranks::{on_ranks, write_chains};
 use espalier_trainer::config::{MethodName, TrainConfig};
 use espalier_trainer::fit::{Run, Source, checkpoint, run};
 use espalier_trainer::model_file;
 use espalier_trainer::ranks::{Collective, Single};
+use serde_json::Value;
 
 const STEPS: &str = "train.steps=5";
 
@@ -83,10 +85,8 @@ fn train(
 /// Returns the weights of a checkpoint by name.
 fn stored(checkpoint: &Path) -> BTreeMap<String, Vec<f32>> {
     let model = model_file::open(checkpoint, &Device::flex()).unwrap();
-    let tensors = weights::collect(&model.encoder)
-        .unwrap()
-        .tensors
-        .into_iter();
+    let tensors = weights::collect(&model.encoder).unwrap().tensors;
+    let tensors = tensors.into_iter();
     tensors.map(|(name, tensor)| (name, tensor.data)).collect()
 }
 
@@ -174,16 +174,11 @@ fn ranks_train_to_the_bits_of_as_many_threads_of_one_process() {
             train(&config, dir.path(), &name, None, ranks)
         });
         let (ranks, loss) = &of_all[0];
-        assert_eq!(
-            difference(&stored(&threads), &stored(ranks)),
-            0.0,
-            "{world}"
-        );
+        let off = difference(&stored(&threads), &stored(ranks));
+        assert_eq!(off, 0.0, "{world}");
         // Another number of threads adds the gradients in other groups.
-        assert!(
-            (loss - expected).abs() < 1e-5,
-            "{world}: {loss}, {expected}"
-        );
+        let off = (loss - expected).abs();
+        assert!(off < 1e-5, "{world}: {loss}, {expected}");
     }
 }
 
@@ -216,13 +211,10 @@ fn same_when_resumed<const N: usize>(
     let state = |checkpoint: &Path| std::fs::read_to_string(checkpoint.join("state.json")).unwrap();
     let state_of_all = state(&resumed[0].0);
     assert_eq!(state(&whole), state_of_all);
-    let positions = |name: &str| -> Vec<String> {
-        let text = std::fs::read_to_string(dir.path().join(name).join("metrics.jsonl")).unwrap();
-        let lines = text.lines().map(|line| {
-            let line: serde_json::Value = serde_json::from_str(line).unwrap();
-            format!("{} {} {}", line["step"], line["epoch"], line["index"])
-        });
-        lines.collect()
+    let positions = |name: &str| -> Vec<[Value; 3]> {
+        let lines = metrics(&dir.path().join(name)).into_iter();
+        let position = lines.map(|line| ["step", "epoch", "index"].map(|key| line[key].clone()));
+        position.collect()
     };
     assert_eq!(positions("whole"), positions("a"));
     assert_eq!(positions("a").len() as u64, config.train.steps);
@@ -265,10 +257,8 @@ fn a_flipped_weight_on_one_rank_is_noticed() {
         let error = run.train(&AtomicBool::new(false)).unwrap_err();
         error.to_string()
     });
+    let told = "expected the same weights on all ranks, found others on rank 1;";
     for error in errors {
-        assert!(
-            error.contains("expected the same weights on all ranks, found others on rank 1;"),
-            "{error}"
-        );
+        assert!(error.contains(told), "{error}");
     }
 }

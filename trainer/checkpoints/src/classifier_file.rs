@@ -21,6 +21,9 @@ use crate::model_file::{card_of, is_bundle, weights_file};
 /// Key of the labels in the metadata.
 const LABELS: &str = "labels";
 
+/// Weight `[classes, d_feature]`, bias `[classes]` and labels of a classifier.
+pub type Parts = (HostTensor, HostTensor, Vec<String>);
+
 /// Returns the path of the classifier of a run, a checkpoint folder or a weights file; the file
 /// need not exist. [`model_file`](crate::model_file) finds the checkpoint.
 ///
@@ -64,11 +67,11 @@ pub fn read(checkpoint: &Path, device: &Device) -> anyhow::Result<Classifier> {
     Ok(classifier)
 }
 
-/// Returns weight, bias and labels of a checkpoint's classifier; `None` if it has none or is a bundle.
+/// Returns the parts of a checkpoint's classifier; `None` if it has none or is a bundle.
 ///
 /// # Errors
 /// As [`read()`], except that a missing file is not an error.
-pub fn parts(checkpoint: &Path) -> anyhow::Result<Option<(HostTensor, HostTensor, Vec<String>)>> {
+pub fn parts(checkpoint: &Path) -> anyhow::Result<Option<Parts>> {
     let parsed = bytes(checkpoint)?.map(|bytes| parse(&classifier_path(checkpoint)?, &bytes));
     parsed.transpose()
 }
@@ -91,8 +94,8 @@ pub fn bytes(checkpoint: &Path) -> anyhow::Result<Option<Vec<u8>>> {
     Ok(Some(bytes))
 }
 
-/// Parses and checks a file; returns weight, bias and labels.
-fn parse(path: &Path, bytes: &[u8]) -> anyhow::Result<(HostTensor, HostTensor, Vec<String>)> {
+/// Parses and checks a file.
+fn parse(path: &Path, bytes: &[u8]) -> anyhow::Result<Parts> {
     let fail = |reason: String| usage(format!("{}: {reason}", path.display()));
     let file = Tensors::read(bytes).map_err(|e| fail(e.to_string()))?;
     let found: Vec<String> = file.tensors.keys().cloned().collect();
@@ -124,18 +127,11 @@ fn parse(path: &Path, bytes: &[u8]) -> anyhow::Result<(HostTensor, HostTensor, V
 
 /// Writes a classifier file next to the weights of a checkpoint, atomically.
 ///
-/// `weight` is `[classes, d_feature]`, `bias` `[classes]`; `labels` has one entry per class.
-///
 /// # Errors
 /// Bad usage if the shapes and the number of labels do not match; an error if the file cannot be
 /// written.
-pub fn write(
-    path: &Path,
-    weight: HostTensor,
-    bias: HostTensor,
-    labels: &[String],
-) -> anyhow::Result<()> {
-    Classifier::check(&weight, &bias, labels)
+pub fn write(path: &Path, (weight, bias, labels): Parts) -> anyhow::Result<()> {
+    Classifier::check(&weight, &bias, &labels)
         .map_err(|e| usage(format!("{}: {e}", path.display())))?;
     let tensors = Tensors {
         tensors: BTreeMap::from([("weight".to_owned(), weight), ("bias".to_owned(), bias)]),
@@ -188,7 +184,7 @@ mod tests {
         let path = classifier_path(folder.path()).unwrap();
         assert_eq!(path, folder.path().join(CLASSIFIER));
         assert_eq!(bytes(folder.path()).unwrap(), None);
-        write(&path, tensor(&[3, d]), tensor(&[3]), &labels()).unwrap();
+        write(&path, (tensor(&[3, d]), tensor(&[3]), labels())).unwrap();
         let found = read(folder.path(), &Device::flex()).unwrap();
         assert_eq!(found.labels, labels());
         assert_eq!((found.classes(), found.d_feature()), (3, d));
@@ -213,38 +209,26 @@ mod tests {
         let missing = read(folder.path(), &device).unwrap_err().to_string();
         assert!(missing.contains("trainer import --labels"), "{missing}");
 
-        let refused = |weight, bias, labels: &[String]| {
-            let error = write(&path, weight, bias, labels).unwrap_err();
+        for (biases, labels, reason) in [
+            (3, labels()[..2].to_vec(), "3 rows"),
+            (2, labels(), "`bias`: expected shape [3], found [2]"),
+            (
+                3,
+                ["a", "b", "a"].map(str::to_owned).to_vec(),
+                "`a` is used for two rows",
+            ),
+        ] {
+            let error = write(&path, (tensor(&[3, d]), tensor(&[biases]), labels)).unwrap_err();
+            assert!(error.to_string().contains(reason), "{error}");
             assert!(!path.exists());
-            error.to_string()
-        };
-        let short = refused(tensor(&[3, d]), tensor(&[3]), &labels()[..2]);
-        assert!(short.contains("3 rows"), "{short}");
-        let bias = refused(tensor(&[3, d]), tensor(&[2]), &labels());
-        assert!(
-            bias.contains("`bias`: expected shape [3], found [2]"),
-            "{bias}"
-        );
-        let twice = ["a", "b", "a"].map(str::to_owned);
-        let twice = refused(tensor(&[3, d]), tensor(&[3]), &twice);
-        assert!(twice.contains("`a` is used for two rows"), "{twice}");
+        }
 
-        write(&path, tensor(&[3, d + 1]), tensor(&[3]), &labels()).unwrap();
-        let width = read(folder.path(), &device).unwrap_err().to_string();
-        assert!(width.contains("width 13"), "{width}");
-
-        let without_labels = Tensors {
-            tensors: BTreeMap::from([
-                ("weight".to_owned(), tensor(&[3, d])),
-                ("bias".to_owned(), tensor(&[3])),
-            ]),
-            metadata: BTreeMap::new(),
-        };
-        write_atomic(&path, &without_labels.write(|_, _| None).unwrap()).unwrap();
-        let without_labels = read(folder.path(), &device).unwrap_err().to_string();
-        assert!(
-            without_labels.contains("under `labels`"),
-            "{without_labels}"
-        );
+        write(&path, (tensor(&[3, d + 1]), tensor(&[3]), labels())).unwrap();
+        let error = || read(folder.path(), &device).unwrap_err().to_string();
+        assert!(error().contains("width 13"), "{}", error());
+        let mut file = Tensors::read(&fs::read(&path).unwrap()).unwrap();
+        file.metadata.clear();
+        write_atomic(&path, &file.write(|_, _| None).unwrap()).unwrap();
+        assert!(error().contains("under `labels`"), "{}", error());
     }
 }

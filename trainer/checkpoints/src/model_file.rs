@@ -239,10 +239,7 @@ pub fn read(path: &Path) -> anyhow::Result<(PathBuf, String, ModelCard, Tensors)
         // Content of another kind would be told as a wrong length of a header.
         let found = content::recognise(&bytes[..bytes.len().min(content::HEAD)]);
         let reason = match found {
-            Some(found) => format!(
-                "expected a checkpoint, found {}; {}",
-                found.name, found.advice
-            ),
+            Some(found) => format!("expected a checkpoint, found {found}"),
             None => e.to_string(),
         };
         usage(format!("{}: {reason}", file.display()))
@@ -295,7 +292,7 @@ pub fn build(
     (file, sha256, card, tensors): (PathBuf, String, ModelCard, Tensors),
     device: &Device,
 ) -> anyhow::Result<Model> {
-    let encoder = weights::load(card.config.init(device), &tensors, |_| false)
+    let encoder = weights::load(card.config.init(device), tensors)
         .map_err(|e| usage(format!("{}: {e}", file.display())))?;
     let tokenizer = card.config.text.tokenizer(vocabulary(&card.config.text))?;
     Ok(Model {
@@ -396,7 +393,7 @@ pub fn from_bundle(
         tensors,
         metadata: BTreeMap::new(),
     };
-    let encoder = weights::load(manifest.model.init(device), &tensors, |_| false)?;
+    let encoder = weights::load(manifest.model.init(device), tensors)?;
     let tokenizer = manifest
         .model
         .text

@@ -37,7 +37,6 @@ pub use benchmarks::hierarcaps_test::HierarcapsTest;
 pub use formats::captioned::{Captioned, Splits};
 pub use formats::grit::Grit;
 pub use formats::hierarcaps::Hierarcaps;
-pub use formats::labels::Labels;
 pub use formats::open_images::OpenImages;
 pub use formats::synthetic::Synthetic;
 pub use needs::Needs;

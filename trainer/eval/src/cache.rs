@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use espalier_core::weights::{HostTensor, Tensors};
@@ -46,26 +46,24 @@ pub fn stamp(paths: &[PathBuf]) -> String {
     while let Some(path) = pending.pop() {
         let Ok(metadata) = fs::metadata(&path) else {
             // Expands a glob to its current matches.
-            let matches = glob::glob(&path.to_string_lossy())
-                .into_iter()
-                .flatten()
-                .flatten();
-            let mut matches: Vec<PathBuf> = matches.filter(|found| found.exists()).collect();
-            if matches.is_empty() {
-                match paths::expand(std::slice::from_ref(&path)) {
-                    // Braces and lists stand for other paths, addresses for objects.
-                    Ok(shards) => {
-                        for (shard, _) in shards {
-                            match storage::version(&shard) {
-                                Some(version) => files.push(version),
-                                None => pending.push(shard),
-                            }
-                        }
-                    }
-                    Err(_) => files.push(format!("{} gone", path.display())),
+            let matches = glob::glob(&path.to_string_lossy()).into_iter().flatten();
+            let matches = matches.flatten().filter(|found| found.exists());
+            let before = pending.len();
+            pending.extend(matches);
+            if pending.len() > before {
+                continue;
+            }
+            let Ok(shards) = paths::expand(std::slice::from_ref(&path)) else {
+                files.push(format!("{} gone", path.display()));
+                continue;
+            };
+            // Braces and lists stand for other paths, addresses for objects.
+            for (shard, _) in shards {
+                match storage::version(&shard) {
+                    Some(version) => files.push(version),
+                    None => pending.push(shard),
                 }
             }
-            pending.append(&mut matches);
             continue;
         };
         if metadata.is_dir() {
@@ -73,10 +71,8 @@ pub fn stamp(paths: &[PathBuf]) -> String {
             pending.extend(inside.map(|entry| entry.path()));
             continue;
         }
-        let modified = metadata
-            .modified()
-            .ok()
-            .and_then(|t| t.duration_since(UNIX_EPOCH).ok());
+        let modified = metadata.modified().ok();
+        let modified = modified.and_then(|t| t.duration_since(UNIX_EPOCH).ok());
         let modified = modified.map_or(0, |t| t.as_nanos());
         files.push(format!("{} {} {modified}", path.display(), metadata.len()));
     }
@@ -90,14 +86,10 @@ impl Cache {
         Self { folder }
     }
 
-    fn file(&self, key: &str) -> Option<PathBuf> {
-        Some(self.folder.as_ref()?.join(format!("{key}.safetensors")))
-    }
-
     /// Returns the points stored under a key, with their notes. An unreadable file counts as
     /// absent.
     pub fn get(&self, key: &str) -> Option<(Points, String)> {
-        let bytes = fs::read(self.file(key)?).ok()?;
+        let bytes = fs::read(file(self.folder.as_ref()?, key)).ok()?;
         let mut stored = Tensors::read(&bytes).ok()?;
         let tensor = stored.tensors.remove(POINTS)?;
         let &[rows, width] = tensor.shape.as_slice() else {
@@ -112,13 +104,11 @@ impl Cache {
     /// # Errors
     /// When the folder cannot be written to.
     pub fn put(&self, key: &str, points: &Points, notes: &str) -> anyhow::Result<()> {
-        let Some(file) = self.file(key) else {
+        let Some(folder) = &self.folder else {
             return Ok(());
         };
-        if let Some(folder) = &self.folder {
-            fs::create_dir_all(folder)
-                .map_err(|e| anyhow::anyhow!("--cache {}: {e}", folder.display()))?;
-        }
+        fs::create_dir_all(folder)
+            .map_err(|e| anyhow::anyhow!("--cache {}: {e}", folder.display()))?;
         let tensor = HostTensor {
             shape: vec![points.len(), points.width()],
             data: points.data().to_vec(),
@@ -127,8 +117,12 @@ impl Cache {
             tensors: BTreeMap::from([(POINTS.to_owned(), tensor)]),
             metadata: BTreeMap::from([(NOTES.to_owned(), notes.to_owned())]),
         };
-        write_atomic(&file, &stored.write(|_, _| None)?)
+        write_atomic(&file(folder, key), &stored.write(|_, _| None)?)
     }
+}
+
+fn file(folder: &Path, key: &str) -> PathBuf {
+    folder.join(format!("{key}.safetensors"))
 }
 
 #[cfg(test)]

@@ -6,11 +6,18 @@ use espalier_core::caption::evidence::INPUTS;
 /// Search interval for the scale of the logits, as natural logarithms.
 const SCALES: (f64, f64) = (-2.0, 7.0);
 
-/// Returns the value that minimises a cost with a single minimum, by golden-section search over its
-/// logarithm, which lies in the given interval.
-fn minimise_log((mut lo, mut hi): (f64, f64), cost: impl Fn(f64) -> f64) -> f64 {
+/// Returns the scale that maximises the likelihood of the true labels (temperature scaling), by
+/// golden-section search over its logarithm.
+pub fn fit_scale(logits: &[Vec<f64>], truth: &[usize]) -> f64 {
+    let cost = |log: f64| -> f64 {
+        let each = logits.iter().zip(truth).map(|(row, t)| {
+            let p = softmax(row, log.exp());
+            -f64::from(p[*t]).max(1e-12).ln()
+        });
+        each.sum()
+    };
     let golden = (5.0_f64.sqrt() - 1.0) / 2.0;
-    let cost = |log: f64| cost(log.exp());
+    let (mut lo, mut hi) = SCALES;
     let (mut a, mut b) = (hi - golden * (hi - lo), lo + golden * (hi - lo));
     let (mut fa, mut fb) = (cost(a), cost(b));
     for _ in 0..40 {
@@ -25,17 +32,6 @@ fn minimise_log((mut lo, mut hi): (f64, f64), cost: impl Fn(f64) -> f64) -> f64 
         }
     }
     f64::midpoint(lo, hi).exp()
-}
-
-/// Returns the scale that maximises the likelihood of the true labels (temperature scaling).
-pub fn fit_scale(logits: &[Vec<f64>], truth: &[usize]) -> f64 {
-    minimise_log(SCALES, |scale| {
-        let each = logits.iter().zip(truth).map(|(row, t)| {
-            let p = softmax(row, scale);
-            -f64::from(p[*t]).max(1e-12).ln()
-        });
-        each.sum()
-    })
 }
 
 /// One sample for the fit of a logistic model.
@@ -126,6 +122,14 @@ mod tests {
         std::array::from_fn(|i| if i == index { value } else { 0.0 })
     }
 
+    fn case(inputs: [f64; INPUTS], right: bool, weight: f64) -> Case {
+        Case {
+            inputs,
+            right,
+            weight,
+        }
+    }
+
     #[test]
     fn the_scale_makes_confidence_equal_to_accuracy() {
         // Two labels with logits 1 apart; the first is right in 3 of 4 cases: p = 3/4 = 1/(1+e^-s).
@@ -138,16 +142,10 @@ mod tests {
     #[test]
     fn a_logistic_model_recovers_the_odds() {
         // With the second input at 1 three of four hold, at -1 one of four: log-odds of +-ln 3.
-        let case = |input: f64, right: bool| Case {
-            inputs: only(3, input),
-            right,
-            weight: 1.0,
-        };
-        let mut cases = Vec::new();
-        for i in 0..4 {
-            cases.push(case(1.0, i != 0));
-            cases.push(case(-1.0, i == 0));
-        }
+        let at_one = [true, true, true, false].into_iter();
+        let cases = at_one.flat_map(|right| [(1.0, right), (-1.0, !right)]);
+        let cases = cases.map(|(input, right)| case(only(3, input), right, 1.0));
+        let cases: Vec<Case> = cases.collect();
         let weights = fit_logistic(&cases, only(0, 1.0));
         assert!((weights[3] - 3.0_f64.ln()).abs() < 0.01, "{weights:?}");
         assert!((weights[0] - 1.0).abs() < 1e-9 && weights[4].abs() < 1e-9);
@@ -155,12 +153,8 @@ mod tests {
 
     #[test]
     fn cases_are_weighted() {
-        let case = |right: bool, weight: f64| Case {
-            inputs: only(1, 1.0),
-            right,
-            weight,
-        };
-        let weights = fit_logistic(&[case(true, 3.0), case(false, 1.0)], [0.0; INPUTS]);
+        let cases = [(true, 3.0), (false, 1.0)].map(|(right, w)| case(only(1, 1.0), right, w));
+        let weights = fit_logistic(&cases, [0.0; INPUTS]);
         assert!((weights[1] - 3.0_f64.ln()).abs() < 0.02, "{weights:?}");
     }
 }

@@ -101,13 +101,8 @@ impl EmbeddedFiles {
     /// Subtracts unreadable files from a coverage that counted them as usable; each of them counts
     /// for `items(file)` items.
     pub fn subtract_unreadable(&self, coverage: &mut Coverage, items: impl Fn(usize) -> u64) {
-        let unreadable: u64 = self
-            .row_of
-            .iter()
-            .enumerate()
-            .filter(|(_, row)| row.is_none())
-            .map(|(file, _)| items(file))
-            .sum();
+        let unreadable = self.row_of.iter().zip(0..).filter(|(row, _)| row.is_none());
+        let unreadable: u64 = unreadable.map(|(_, file)| items(file)).sum();
         let broken = self.found.about.broken();
         let example = broken.values().next().map_or("", |m| m.example.as_str());
         coverage.lose("image cannot be read", unreadable, example);

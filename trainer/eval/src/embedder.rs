@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use burn::tensor::{Device, Tensor, TensorData};
+use burn::tensor::{Device, Tensor};
 use espalier_checkpoints::model_file::Model;
 use espalier_core::geometry::Space;
 use espalier_core::input::{Preprocess, ResizeMode};
@@ -20,7 +20,7 @@ use espalier_io::ranks::{Collective, share};
 use super::cache::{self, Cache};
 use super::embedded::{Embedded, EmbeddedFiles, ImageMetadata, View};
 use super::{Points, embed, encoder_identity, shared};
-use crate::tensors::{self, image_tensor, values};
+use crate::tensors::{self, image_tensor, matrix, values};
 use crate::{PooledEncoder, TextFeatures};
 
 /// How images are read and embedded.
@@ -143,22 +143,16 @@ impl<'a> Embedder<'a> {
     ) -> anyhow::Result<Rc<Points>> {
         let parts = [&[self.model.sha256.as_str()], parts].concat();
         let key = cache::key(parts.iter().copied());
-        if let Some(points) = self.texts.borrow().get(&key) {
-            return Ok(Rc::clone(points));
-        }
-        (self.check)()?;
-        shared::check_same(&*self.ranks, &parts)?;
-        let points = match self.cached(&key, |points, _| Some(points)) {
-            Some(points) => points,
-            None => {
-                let points = finite(Points::from_rows(&compute()?))?;
-                self.options.cache.put(&key, &points, "")?;
-                points
+        remembered(&self.texts, &key, || {
+            (self.check)()?;
+            shared::check_same(&*self.ranks, &parts)?;
+            if let Some(points) = self.cached(&key, |points, _| Some(points)) {
+                return Ok(points);
             }
-        };
-        let points = Rc::new(points);
-        self.texts.borrow_mut().insert(key, Rc::clone(&points));
-        Ok(points)
+            let points = finite(Points::from_rows(&compute()?))?;
+            self.options.cache.put(&key, &points, "")?;
+            Ok(points)
+        })
     }
 
     /// Returns what `read` makes of the points and notes under a key in the cache; `None` if one of the
@@ -216,10 +210,8 @@ impl<'a> Embedder<'a> {
     /// Returns the points of labels that the bundle stores and the page uses; `None` if the model is
     /// no bundle or lacks one of them.
     pub fn stored_classes(&self, labels: &[String]) -> Option<Points> {
-        let points = labels
-            .iter()
-            .map(|label| self.model.label_points.get(label));
-        let rows: Option<Vec<Vec<f32>>> = points.map(Option::<&Vec<f32>>::cloned).collect();
+        let point = |label: &String| self.model.label_points.get(label).cloned();
+        let rows: Option<Vec<Vec<f32>>> = labels.iter().map(point).collect();
         rows.map(|rows| Points::from_rows(&rows))
     }
 
@@ -277,32 +269,29 @@ impl<'a> Embedder<'a> {
         rows: &Points,
         map: impl Fn(Tensor<2>) -> Tensor<2>,
     ) -> anyhow::Result<Points> {
-        let width = rows.width();
+        let (width, batch) = (rows.width(), self.options.batch_size.max(1));
         let mut out = Vec::with_capacity(rows.len());
-        for chunk in rows
-            .data()
-            .chunks(width.max(1) * self.options.batch_size.max(1))
-        {
-            let data = TensorData::new(chunk.to_vec(), [chunk.len() / width, width]);
-            out.extend(tensors::rows(map(Tensor::from_data(data, self.device)))?);
+        for chunk in rows.data().chunks(width.max(1) * batch) {
+            let tensor = matrix(chunk.to_vec(), width, self.device);
+            out.extend(tensors::rows(map(tensor))?);
         }
         finite(Points::from_rows(&out))
     }
 
-    /// Embeds the readable images of a list of files and boxes.
+    /// Embeds the readable images of a list of files.
     ///
     /// # Errors
     /// As for [`Self::dataset`].
-    pub fn files(&self, items: Vec<Item>, view: impl Into<View>) -> anyhow::Result<EmbeddedFiles> {
-        let count = items.len();
-        let mut files: Vec<PathBuf> = items.iter().map(|i| i.path.clone()).collect();
+    pub fn files(&self, paths: &[PathBuf], view: impl Into<View>) -> anyhow::Result<EmbeddedFiles> {
+        let mut files = paths.to_vec();
         files.dedup();
         let stamp = cache::stamp(&files);
+        let items: Vec<Item> = paths.iter().cloned().map(Item::from).collect();
         let list: Vec<String> = items.iter().map(|i| format!("{i:?}")).collect();
         let list = cache::key(list.iter().map(String::as_str));
         let data = Arc::new(files::table("listed images".into(), items));
         let found = self.images(data, &[&stamp, &list], view.into())?;
-        let mut row_of = vec![None; count];
+        let mut row_of = vec![None; paths.len()];
         for (row, key) in found.about.keys.iter().enumerate() {
             let file = key.parse::<usize>().ok();
             if let Some(entry) = file.and_then(|file| row_of.get_mut(file)) {
@@ -320,18 +309,15 @@ impl<'a> Embedder<'a> {
         view: View,
     ) -> anyhow::Result<Rc<Embedded>> {
         let (key, _) = self.key_of(&["images", &self.model.sha256], stamps, view);
-        if let Some(found) = self.images.borrow().get(&key) {
-            return Ok(Rc::clone(found));
-        }
-        let pooled = self.pooled(data, stamps, view)?;
-        let encoder = &self.model.encoder;
-        let lift = |features| encoder.lift.image(encoder.image.project(features));
-        let found = Rc::new(Embedded {
-            points: self.map_rows(&pooled.points, lift)?,
-            about: pooled.about.clone(),
-        });
-        self.images.borrow_mut().insert(key, Rc::clone(&found));
-        Ok(found)
+        remembered(&self.images, &key, || {
+            let pooled = self.pooled(data, stamps, view)?;
+            let encoder = &self.model.encoder;
+            let lift = |features| encoder.lift.image(encoder.image.project(features));
+            Ok(Embedded {
+                points: self.map_rows(&pooled.points, lift)?,
+                about: pooled.about.clone(),
+            })
+        })
     }
 
     /// Returns the features of the readable images of a dataset before the projection. In the cache they serve all
@@ -342,37 +328,30 @@ impl<'a> Embedder<'a> {
         stamps: &[&str],
         view: View,
     ) -> anyhow::Result<Rc<Embedded>> {
-        let (key, settings) = self.key_of(&["pooled", self.image_encoder()?], stamps, view);
-        if let Some(found) = self.images.borrow().get(&key) {
-            return Ok(Rc::clone(found));
-        }
-        let fingerprint = data.fingerprint();
-        let same = ["pooled", self.image_encoder()?, &settings, &fingerprint];
-        shared::check_same(&*self.ranks, &same)?;
-        let cached = self.cached(&key, |points, notes| {
-            let about: ImageMetadata = serde_json::from_str(&notes).ok()?;
-            (about.keys.len() == points.len()).then_some(Embedded { points, about })
-        });
-        let found = match cached {
-            Some(found) => {
+        let encoder = self.image_encoder()?;
+        let (key, settings) = self.key_of(&["pooled", encoder], stamps, view);
+        remembered(&self.images, &key, || {
+            let fingerprint = data.fingerprint();
+            let same = ["pooled", encoder, &settings, &fingerprint];
+            shared::check_same(&*self.ranks, &same)?;
+            let cached = self.cached(&key, |points, notes| {
+                let about: ImageMetadata = serde_json::from_str(&notes).ok()?;
+                (about.keys.len() == points.len()).then_some(Embedded { points, about })
+            });
+            if let Some(found) = cached {
                 self.check_broken(&found.about.counts)?;
-                found
+                return Ok(found);
             }
-            None => {
-                let data = match self.options.change {
-                    Some(change) => change.wrap(data),
-                    None => data,
-                };
-                let found = self.encode(data, view)?;
-                self.check_broken(&found.about.counts)?;
-                let notes = serde_json::to_string(&found.about)?;
-                self.options.cache.put(&key, &found.points, &notes)?;
-                found
-            }
-        };
-        let found = Rc::new(found);
-        self.images.borrow_mut().insert(key, Rc::clone(&found));
-        Ok(found)
+            let data = match self.options.change {
+                Some(change) => change.wrap(data),
+                None => data,
+            };
+            let found = self.encode(data, view)?;
+            self.check_broken(&found.about.counts)?;
+            let notes = serde_json::to_string(&found.about)?;
+            self.options.cache.put(&key, &found.points, &notes)?;
+            Ok(found)
+        })
     }
 
     /// Returns the key of what a model computes for images, and the settings that it depends on.
@@ -432,6 +411,20 @@ fn filled<T>(cell: &OnceCell<T>, make: impl FnOnce() -> anyhow::Result<T>) -> an
     }
     let made = make()?;
     Ok(cell.get_or_init(|| made))
+}
+
+/// Returns what is kept under a key; makes it the first time.
+fn remembered<T>(
+    kept: &RefCell<HashMap<String, Rc<T>>>,
+    key: &str,
+    make: impl FnOnce() -> anyhow::Result<T>,
+) -> anyhow::Result<Rc<T>> {
+    if let Some(found) = kept.borrow().get(key) {
+        return Ok(Rc::clone(found));
+    }
+    let made = Rc::new(make()?);
+    kept.borrow_mut().insert(key.to_owned(), Rc::clone(&made));
+    Ok(made)
 }
 
 /// Returns the points if all coordinates are finite.

@@ -23,12 +23,9 @@ pub fn scores(
     (predicted, truth): (&[NodeIx], &[NodeIx]),
     path: TiePath,
 ) -> BTreeMap<String, f64> {
-    let each: Vec<_> = predicted
-        .iter()
-        .zip(truth)
-        .map(|(p, t)| metrics::score(taxonomy, *p, *t))
-        .collect();
-    let Some(mean) = metrics::mean(&each) else {
+    let each = predicted.iter().zip(truth);
+    let each = each.map(|(p, t)| metrics::score(taxonomy, *p, *t));
+    let Some(mean) = metrics::mean(&each.collect::<Vec<_>>()) else {
         return BTreeMap::new();
     };
     named([

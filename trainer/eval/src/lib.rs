@@ -9,7 +9,7 @@
 //!    photos read by a bundle's captioner, as the page reads them.
 //! 3. [`search`]: scores of many points against many; all ranking happens here.
 //! 4. [`metrics`]: mathematics of ranks, radii and histograms; [`matching`], [`zero_shot`],
-//!    [`hierarchy`], [`ordering`]: metrics that need a space or a taxonomy.
+//!    [`hierarchy`]: metrics that need a space or a taxonomy.
 //! 5. [`record`]: the result; [`published`]: values from papers for comparison; [`protocols`]:
 //!    number of images and classes of each benchmark; [`suite`]: all benchmarks of a folder;
 //!    [`report`]: tables and a page.
@@ -26,7 +26,6 @@ pub mod hierarchy;
 pub mod matching;
 pub mod metrics;
 pub mod options;
-pub mod ordering;
 pub mod points;
 pub mod prompts;
 pub mod protocols;

@@ -85,15 +85,11 @@ mod tests {
         assert_eq!((points.len(), points.width()), (2, 2));
         assert_eq!(points.row(1), [3.0, 4.0]);
         assert_eq!(points.rows().count(), 2);
-        assert_eq!(
-            points.select(&[1, 1, 0]).data(),
-            [3.0, 4.0, 3.0, 4.0, 1.0, 2.0]
-        );
+        let selected = points.select(&[1, 1, 0]);
+        assert_eq!(selected.data(), [3.0, 4.0, 3.0, 4.0, 1.0, 2.0]);
         assert_eq!(points.first_not_finite(), None);
-        assert_eq!(
-            Points::new(2, vec![1.0, 2.0, f32::NAN, 0.0]).first_not_finite(),
-            Some(1)
-        );
+        let broken = Points::new(2, vec![1.0, 2.0, f32::NAN, 0.0]);
+        assert_eq!(broken.first_not_finite(), Some(1));
     }
 
     #[test]

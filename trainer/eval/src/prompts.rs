@@ -142,20 +142,14 @@ fn expand(pattern: &str) -> Vec<String> {
     all
 }
 
-/// Returns the names of all sets.
-pub fn names() -> Vec<&'static str> {
-    SETS.iter().map(|(name, _, _)| *name).collect()
-}
-
 /// Resolves the name of a set; [`AUTO`] selects the dataset's own.
 pub fn resolve<'a>(set: &'a str, dataset: Option<&str>) -> &'a str {
     if set != AUTO {
         return set;
     }
-    let default = SETS
-        .iter()
-        .find(|(_, _, of)| dataset.is_some_and(|d| of.contains(&d)));
-    default.map_or(SIMPLE, |(name, _, _)| name)
+    let is_own = |of: &[&str]| dataset.is_some_and(|dataset| of.contains(&dataset));
+    let own = SETS.iter().find(|(_, _, of)| is_own(of));
+    own.map_or(SIMPLE, |(name, _, _)| name)
 }
 
 /// Returns the prompts of a set with their placeholders.
@@ -164,15 +158,14 @@ pub fn resolve<'a>(set: &'a str, dataset: Option<&str>) -> &'a str {
 /// Bad usage for an unknown set; the message lists the known sets.
 pub fn templates(set: &str) -> anyhow::Result<Vec<String>> {
     let (_, patterns, _) = SETS.iter().find(|(n, _, _)| *n == set).ok_or_else(|| {
+        let known: Vec<&str> = SETS.iter().map(|(name, _, _)| *name).collect();
         usage(format!(
             "--prompts: expected {AUTO} or one of {}, found `{set}`",
-            names().join(", ")
+            known.join(", ")
         ))
     })?;
-    Ok(patterns
-        .iter()
-        .flat_map(|pattern| expand(pattern))
-        .collect())
+    let prompts = patterns.iter().flat_map(|pattern| expand(pattern));
+    Ok(prompts.collect())
 }
 
 /// Returns the prompts of a set for one class name.
@@ -193,15 +186,11 @@ mod tests {
     #[test]
     fn templates_are_filled_with_the_name_and_its_article() {
         let filled = fill(SIMPLE, "umbrella").unwrap();
-        assert_eq!(
-            filled[..3],
-            ["umbrella", "an umbrella", "a photo of an umbrella"]
-        );
+        let expected = ["umbrella", "an umbrella", "a photo of an umbrella"];
+        assert_eq!(filled[..3], expected);
         let error = fill("simple-9", "x").unwrap_err().to_string();
-        assert!(
-            error.starts_with("--prompts: expected auto or one of simple-1, plain-1"),
-            "{error}"
-        );
+        let start = "--prompts: expected auto or one of simple-1, plain-1";
+        assert!(error.starts_with(start), "{error}");
         assert!(error.ends_with("found `simple-9`"), "{error}");
     }
 
@@ -232,15 +221,10 @@ mod tests {
         for (set, size) in sizes {
             let all = templates(set).unwrap();
             let different: BTreeSet<&String> = all.iter().collect();
-            assert_eq!(
-                (all.len(), different.len()),
-                (size, size),
-                "{set}: {all:#?}"
-            );
-            assert!(
-                all.iter()
-                    .all(|t| t.contains("{}") && !t.contains(['[', ']', '|']))
-            );
+            let counts = (all.len(), different.len());
+            assert_eq!(counts, (size, size), "{set}: {all:#?}");
+            let is_filled_in = |t: &String| t.contains("{}") && !t.contains(['[', ']', '|']);
+            assert!(all.iter().all(is_filled_in), "{set}: {all:#?}");
         }
     }
 
@@ -255,10 +239,8 @@ mod tests {
                 "pics : {} texture."
             ]
         );
-        assert_eq!(
-            templates("meru-eurosat").unwrap()[0],
-            "a centered satellite photo of {}."
-        );
+        let first = &templates("meru-eurosat").unwrap()[0];
+        assert_eq!(first, "a centered satellite photo of {}.");
     }
 
     #[test]

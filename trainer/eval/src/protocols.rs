@@ -215,13 +215,9 @@ mod tests {
     #[test]
     fn ranges_are_as_long_as_their_benchmark() {
         for slice in &SLICES {
-            let protocol = Protocol::named(slice.dataset);
-            assert_eq!(
-                protocol.map(|p| p.images),
-                Some(slice.range.len() as u64),
-                "{}",
-                slice.dataset
-            );
+            let images = Protocol::named(slice.dataset).map(|p| p.images);
+            let expected = slice.range.len() as u64;
+            assert_eq!(images, Some(expected), "{}", slice.dataset);
         }
     }
 
@@ -229,14 +225,11 @@ mod tests {
     fn an_incomplete_benchmark_is_reported() {
         let mut coverage = Coverage::default();
         coverage.usable(40);
-        if let Some(dtd) = Protocol::named("dtd") {
-            dtd.count(&mut coverage, 40, 46);
-        }
+        let dtd = Protocol::named("dtd").unwrap();
+        dtd.count(&mut coverage, 40, 46);
         assert_eq!((coverage.expected, coverage.found), (1880, 40));
-        assert_eq!(
-            coverage.missing["image of the benchmark that is not there"].count,
-            1840
-        );
+        let missing = &coverage.missing["image of the benchmark that is not there"];
+        assert_eq!(missing.count, 1840);
         let other = &coverage.odd["other number of classes than the benchmark has"];
         assert_eq!(other.example, "46 of 47");
     }

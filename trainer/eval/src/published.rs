@@ -12,11 +12,8 @@ pub fn matching(record: &Record) -> Vec<Compared> {
         return Vec::new();
     };
     let architecture = record.architecture.as_deref().unwrap_or("none");
-    let rows = TABLE
-        .lines()
-        .skip(1)
-        .map(|line| line.split('\t').collect::<Vec<_>>());
-    let compared = |row: Vec<&str>| -> Option<Compared> {
+    let compared = |line: &str| -> Option<Compared> {
+        let row: Vec<&str> = line.split('\t').collect();
         let &[task, dataset, method, of, metric, paper, source] = row.as_slice() else {
             return None;
         };
@@ -32,7 +29,7 @@ pub fn matching(record: &Record) -> Vec<Compared> {
             source: source.to_owned(),
         })
     };
-    rows.filter_map(compared).collect()
+    TABLE.lines().skip(1).filter_map(compared).collect()
 }
 
 #[cfg(test)]
@@ -59,19 +56,13 @@ mod tests {
         let metric = "text_retrieval_recall@10";
         let found = matching(&record("retrieval", "coco", "hycoclip", metric));
         assert_eq!(found.len(), 1);
-        assert_eq!(
-            (found[0].paper, found[0].source.as_str()),
-            (0.795, "HyCoCLIP, table 2")
-        );
+        let (paper, source) = (found[0].paper, found[0].source.as_str());
+        assert_eq!((paper, source), (0.795, "HyCoCLIP, table 2"));
         assert!((found[0].gap - 0.005).abs() < 1e-9);
         assert!(matching(&record("retrieval", "coco", "atmg", metric)).is_empty());
         // Macro accuracy: HyCoCLIP, table 1.
-        let found = matching(&record(
-            "zero-shot",
-            "food101",
-            "hycoclip",
-            "mean_per_class_recall",
-        ));
+        let metric = "mean_per_class_recall";
+        let found = matching(&record("zero-shot", "food101", "hycoclip", metric));
         assert_eq!(found[0].paper, 0.502);
     }
 

@@ -13,12 +13,10 @@ pub struct Record {
     /// Data, as given.
     pub dataset: Vec<String>,
     /// Name of the benchmark, where it has one.
-    #[serde(default)]
     pub benchmark: Option<String>,
     /// Method that the model was trained with.
     pub model: String,
     /// Architecture, if it is a named one.
-    #[serde(default)]
     pub architecture: Option<String>,
     /// The weights file.
     pub pretrained: String,
@@ -44,7 +42,7 @@ pub struct Record {
     #[serde(default)]
     pub settings: BTreeMap<String, String>,
     /// Which part of the benchmark was available.
-    #[serde(default, rename = "ledger")]
+    #[serde(rename = "ledger")]
     pub coverage: Option<Coverage>,
     /// Values, in `[0, 1]` unless they are a distance, a radius or a correlation.
     pub metrics: BTreeMap<String, f64>,

@@ -8,6 +8,7 @@ use espalier_core::taxonomy::NodeIx;
 use espalier_data::records::corruption::Corruption;
 
 use super::metrics::named;
+use super::metrics::summary::mean;
 
 /// Number of coverages at which the risk is reported.
 const COVERAGES: usize = 10;
@@ -109,13 +110,16 @@ pub fn walks(classifier: &Classifier, space: &Space, images: &[KnownImage<'_>]) 
     images.iter().filter_map(one).collect()
 }
 
-pub(super) fn mean(values: impl Iterator<Item = f64>) -> f64 {
-    let (sum, n) = values.fold((0.0, 0.0), |(sum, n), v| (sum + v, n + 1.0));
-    if n > 0.0 { sum / n } else { 0.0 }
-}
-
 fn share(steps: &[Step], of: impl Fn(&Step) -> bool) -> f64 {
     mean(steps.iter().map(|s| f64::from(u8::from(of(s)))))
+}
+
+fn tells(step: &Step) -> bool {
+    step.right && step.is_informative
+}
+
+fn mean_depth(steps: &[Step]) -> f64 {
+    mean(steps.iter().map(|s| f64::from(s.depth)))
 }
 
 /// Returns the expected calibration error: mean distance between the reported probability and the
@@ -146,7 +150,7 @@ fn risks(leaves: &[Step], metrics: &mut BTreeMap<String, f64>) {
             metrics.insert(format!("risk_at_{:03}", tenth * 100 / COVERAGES), *risk);
         }
     }
-    metrics.insert("risk_mean".to_owned(), mean(curve.into_iter()));
+    metrics.insert("risk_mean".to_owned(), mean(curve));
 }
 
 /// Returns the metrics of photos with known labels.
@@ -155,23 +159,19 @@ pub fn known(walks: &[Walk]) -> BTreeMap<String, f64> {
     let leaves: Vec<Step> = walks.iter().map(Walk::leaf).collect();
     let mut metrics = BTreeMap::new();
     for (name, steps) in [("stop", &stops), ("leaf", &leaves)] {
-        let (right, said) = (
-            share(steps, |s| s.right),
-            mean(steps.iter().map(|s| s.said)),
-        );
-        metrics.insert(format!("{name}_right"), right);
-        metrics.insert(format!("{name}_said"), said);
-        metrics.insert(format!("{name}_gap"), (said - right).abs());
-        metrics.insert(format!("{name}_error"), calibration_error(steps));
-        metrics.insert(
-            format!("{name}_depth"),
-            mean(steps.iter().map(|s| f64::from(s.depth))),
-        );
+        let right = share(steps, |s| s.right);
+        let said = mean(steps.iter().map(|s| s.said));
+        for (metric, value) in [
+            ("right", right),
+            ("said", said),
+            ("gap", (said - right).abs()),
+            ("error", calibration_error(steps)),
+            ("depth", mean_depth(steps)),
+        ] {
+            metrics.insert(format!("{name}_{metric}"), value);
+        }
     }
-    metrics.insert(
-        "stop_tells".to_owned(),
-        share(&stops, |s| s.right && s.is_informative),
-    );
+    metrics.insert("stop_tells".to_owned(), share(&stops, tells));
     risks(&leaves, &mut metrics);
     metrics
 }
@@ -185,14 +185,8 @@ pub fn unknown(walks: &[Walk], threshold: f64) -> BTreeMap<String, f64> {
     named([
         ("unknown_n", walks.len() as f64),
         ("unknown_stop_right", share(&stops, |s| s.right)),
-        (
-            "unknown_stop_tells",
-            share(&stops, |s| s.right && s.is_informative),
-        ),
-        (
-            "unknown_stop_depth",
-            mean(stops.iter().map(|s| f64::from(s.depth))),
-        ),
+        ("unknown_stop_tells", share(&stops, tells)),
+        ("unknown_stop_depth", mean_depth(&stops)),
         ("unknown_leaf_right", share(&leaves, |s| s.right)),
         (
             "unknown_leaf_or_nothing_right",
@@ -231,11 +225,8 @@ mod tests {
     fn known_photos_are_right_as_often_as_counted_by_hand() {
         let found = known(&walks());
         let near = |name: &str, value: f64| {
-            assert!(
-                (found[name] - value).abs() < 1e-12,
-                "{name}: {}",
-                found[name]
-            );
+            let found = found[name];
+            assert!((found - value).abs() < 1e-12, "{name}: {found}");
         };
         near("stop_right", 0.75);
         near("stop_said", (3.0 * 0.7 + 0.8) / 4.0);

@@ -7,7 +7,8 @@ use espalier_core::geometry::Space;
 use espalier_core::taxonomy::NodeIx;
 
 use super::calibrate::{Case, fit_logistic, fit_scale};
-use super::stop::{Kind, KnownImage, Walk, mean, walks};
+use super::metrics::summary::mean;
+use super::stop::{Kind, KnownImage, Walk, walks};
 
 /// A path stops at the deepest node with at least this support. Most photos that people take show no known label, so half
 /// of the photos of the fit show none. The value is high because a stop that is too deep misleads, while one that is too
@@ -81,19 +82,17 @@ fn with_evidence(
     let Some(mut model) = standards(scaled, space, images) else {
         return Ok(None);
     };
-    let known: Vec<Vec<Judgement>> = images
-        .iter()
-        .map(|image| judgements(&model, scaled, space, image).collect())
-        .collect();
-    let unknown = held_out(&model, scaled, space, images)?;
-
-    let of_known = images.iter().zip(&known).flat_map(|(image, path)| {
+    let path = |image| judged(&model, scaled, space, image).collect::<Vec<Case>>();
+    let known: Vec<Vec<Case>> = images.iter().map(path).collect();
+    let mut cases = Vec::new();
+    for (image, path) in images.iter().zip(&known) {
         let weight = stop_weight(image.kind);
-        path.iter().map(move |node| node.case(weight))
-    });
-    let of_unknown = unknown.iter();
-    let of_unknown = of_unknown.map(|node| node.case(UNKNOWN_WEIGHT));
-    model.weights = fitted(of_known.chain(of_unknown).collect());
+        cases.extend(path.iter().map(|node| Case { weight, ..*node }));
+    }
+    let weight = UNKNOWN_WEIGHT;
+    let unknown = held_out(&model, scaled, space, images)?.into_iter();
+    cases.extend(unknown.map(|node| Case { weight, ..node }));
+    model.weights = fitted(&cases);
     model.stop_weights = Some(model.weights.clone());
     if model.fault().is_some() {
         return Ok(None);
@@ -107,15 +106,16 @@ fn with_evidence(
 
     // Users read the reported probability at the stop of a path more than elsewhere.
     let stopping = scaled.clone().with_calibration(calibration.clone())?;
-    let mut cases = Vec::new();
+    cases.clear();
     for (image, path) in images.iter().zip(&known) {
         let stop = stopping.path(space, image.point).stop;
         for (at, node) in (1..).zip(path) {
             let emphasis = if at == stop { AT_STOP } else { 1.0 };
-            cases.push(node.case(emphasis * report_weight(image.kind)));
+            let weight = emphasis * report_weight(image.kind);
+            cases.push(Case { weight, ..*node });
         }
     }
-    model.weights = fitted(cases);
+    model.weights = fitted(&cases);
     if model.fault().is_some() {
         return Ok(None);
     }
@@ -139,12 +139,11 @@ fn standards(scaled: &Classifier, space: &Space, images: &[KnownImage<'_>]) -> O
     })
 }
 
-/// Fits a logistic model; cases of weight 0 are left out.
-fn fitted(mut cases: Vec<Case>) -> Vec<f64> {
-    cases.retain(|case| case.weight > 0.0);
+/// Fits a logistic model, which begins with the first input alone.
+fn fitted(cases: &[Case]) -> Vec<f64> {
     let mut start = [0.0; INPUTS];
     start[0] = 1.0;
-    fit_logistic(&cases, start).to_vec()
+    fit_logistic(cases, start).to_vec()
 }
 
 /// Returns the evidence of an image that does not depend on the node.
@@ -156,30 +155,14 @@ fn seen(classifier: &Classifier, space: &Space, image: &KnownImage<'_>) -> Image
     }
 }
 
-/// A node of an image's path, and whether the image shows it.
-struct Judgement {
-    inputs: [f64; INPUTS],
-    right: bool,
-}
-
-impl Judgement {
-    fn case(&self, weight: f64) -> Case {
-        Case {
-            inputs: self.inputs,
-            right: self.right,
-            weight,
-        }
-    }
-}
-
-/// Returns the nodes of an image's path below the root; `model` holds the statistics of ordinary
-/// photos.
-fn judgements(
+/// Returns the nodes of an image's path below the root, and whether the image shows each, with
+/// weight 1; `model` holds the statistics of ordinary photos.
+fn judged(
     model: &Evidence,
     scaled: &Classifier,
     space: &Space,
     image: &KnownImage<'_>,
-) -> impl Iterator<Item = Judgement> {
+) -> impl Iterator<Item = Case> {
     let taxonomy = scaled.taxonomy();
     let seen = seen(scaled, space, image);
     let truth = image.truth;
@@ -187,9 +170,10 @@ fn judgements(
     let below_root = steps.filter(|(node, _)| *node != taxonomy.root());
     below_root.map(move |(node, share)| {
         let labels = taxonomy.labelled_below(node).len();
-        Judgement {
+        Case {
             inputs: model.inputs(f64::from(share), labels, seen),
             right: truth.is_some_and(|truth| truth == node || taxonomy.is_ancestor(node, truth)),
+            weight: 1.0,
         }
     })
 }
@@ -200,7 +184,7 @@ fn held_out(
     scaled: &Classifier,
     space: &Space,
     images: &[KnownImage<'_>],
-) -> Result<Vec<Judgement>> {
+) -> Result<Vec<Case>> {
     let labels = scaled.taxonomy().labelled();
     let part = |ix: NodeIx| labels.binary_search(&ix).map_or(PARTS, |at| at % PARTS);
     let mut found = Vec::new();
@@ -209,7 +193,7 @@ fn held_out(
         let own = images
             .iter()
             .filter(|image| image.is_plain() && image.truth.map(part) == Some(gone));
-        found.extend(own.flat_map(|image| judgements(model, &fewer, space, image)));
+        found.extend(own.flat_map(|image| judged(model, &fewer, space, image)));
     }
     Ok(found)
 }

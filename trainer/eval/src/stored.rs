@@ -66,9 +66,8 @@ impl Stored {
             .transpose()
             .map_err(|e| unexpected(format!("metadata `{NAMES}`: {e}")))?;
         if names.as_ref().is_some_and(|names| names.len() != rows) {
-            return Err(unexpected(format!(
-                "{rows} rows but a different number of names"
-            )));
+            let found = format!("{rows} rows but a different number of names");
+            return Err(unexpected(found));
         }
         let space = metadata(SPACE)
             .map(|text| serde_json::from_str(text))
@@ -138,17 +137,17 @@ mod tests {
 
     use super::*;
 
-    fn write(dir: &Path, metadata: &[(&str, &str)], data: Vec<f32>, name: &str) -> Stored {
+    fn write(dir: &Path, metadata: &[(&str, &str)], data: Vec<f32>) -> Stored {
         let file = dir.join("e.safetensors");
         let tensor = HostTensor {
             shape: vec![data.len() / 2, 2],
             data,
         };
+        let metadata = metadata.iter().copied();
         let file_of = Tensors {
-            tensors: BTreeMap::from([(name.to_owned(), tensor)]),
+            tensors: BTreeMap::from([(EMBEDDINGS.to_owned(), tensor)]),
             metadata: metadata
-                .iter()
-                .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))
+                .map(|(k, v)| (k.to_owned(), v.to_owned()))
                 .collect(),
         };
         std::fs::write(&file, file_of.write(|_, _| None).unwrap()).unwrap();
@@ -160,30 +159,17 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let space = Space::Lorentz { curvature: 0.5 };
         let json = serde_json::to_string(&space).unwrap();
-        let metadata = [
-            (NAMES, "[\"a\",\"b\",\"a\"]"),
-            (SPACE, json.as_str()),
-            (MODEL, "x"),
-        ];
-        let a = write(
-            dir.path(),
-            &metadata,
-            vec![1.0, 0.0, 0.0, 1.0, 2.0, 2.0],
-            "embeddings",
-        );
+        let names = (NAMES, r#"["a","b","a"]"#);
+        let metadata = [names, (SPACE, json.as_str()), (MODEL, "x")];
+        let data = vec![1.0, 0.0, 0.0, 1.0, 2.0, 2.0];
+        let a = write(dir.path(), &metadata, data);
         assert_eq!((a.by_name()["a"], a.by_name()["b"]), (0, 1));
         assert_eq!(shared_space(&a, &a).unwrap(), space);
-        let b = write(dir.path(), &[(MODEL, "y")], vec![3.0, 4.0], "embeddings");
-        assert!(
-            shared_space(&a, &b)
-                .unwrap_err()
-                .to_string()
-                .contains("different models")
-        );
-        assert!(matches!(
-            shared_space(&b, &b).unwrap(),
-            Space::Sphere { .. }
-        ));
+        let b = write(dir.path(), &[(MODEL, "y")], vec![3.0, 4.0]);
+        let error = shared_space(&a, &b).unwrap_err().to_string();
+        assert!(error.contains("different models"), "{error}");
+        let space = shared_space(&b, &b).unwrap();
+        assert!(matches!(space, Space::Sphere { .. }));
         assert_eq!(normalised(&b.points).data(), [0.6, 0.8]);
     }
 
@@ -194,11 +180,8 @@ mod tests {
         let path = dir.path().join("x.safetensors");
         assert!(message(&path).contains("x.safetensors"));
         std::fs::write(&path, "nothing").unwrap();
-        assert!(
-            message(&path).contains("expected a safetensors file"),
-            "{}",
-            message(&path)
-        );
+        let error = message(&path);
+        assert!(error.contains("expected a safetensors file"), "{error}");
         let none = Tensors::default().write(|_, _| None).unwrap();
         std::fs::write(&path, none).unwrap();
         assert!(message(&path).contains("found the tensors"));

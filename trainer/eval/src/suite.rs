@@ -27,27 +27,22 @@ pub struct Planned {
 /// Returns the tasks on benchmarks below `folder`: those whose data is available, and those whose
 /// data is not.
 pub fn plan(folder: &Path) -> (Vec<Planned>, Vec<Planned>) {
-    let all = tasks::ALL
-        .iter()
-        .flat_map(|task| task.benchmarks.iter().map(move |p| (task, *p)));
-    all.map(|(task, benchmark)| Planned {
-        task,
-        path: folder.join(benchmark.path),
-        benchmark,
-    })
-    .partition(|planned| planned.path.exists())
+    let planned = |task: &'static Task| {
+        task.benchmarks.iter().map(move |benchmark| Planned {
+            task,
+            path: folder.join(benchmark.path),
+            benchmark: *benchmark,
+        })
+    };
+    let all = tasks::ALL.iter().flat_map(planned);
+    all.partition(|planned| planned.path.exists())
 }
 
 /// Lists the missing benchmarks for the user, one per line.
 pub fn missing(absent: &[Planned]) -> String {
-    let line = |p: &Planned| {
-        let get: Vec<&str> = p.benchmark.get.split_whitespace().collect();
-        format!(
-            "  {} on {}: {}",
-            p.task.name,
-            p.benchmark.dataset,
-            get.join(" ")
-        )
+    let line = |planned: &Planned| {
+        let BenchmarkData { dataset, get, .. } = planned.benchmark;
+        format!("  {} on {dataset}: {get}", planned.task.name)
     };
     let lines: Vec<String> = absent.iter().map(line).collect();
     lines.join("\n")
@@ -77,14 +72,12 @@ mod tests {
             ("retrieval", "coco")
         );
         let message = missing(&absent);
-        assert!(
-            message.contains("hyperlex on hyperlex: hyperlex/hyperlex-all.txt"),
-            "{message}"
-        );
-        assert!(
-            message.contains("zero-shot on food101: food101/meta/test.txt"),
-            "{message}"
-        );
+        for line in [
+            "hyperlex on hyperlex: hyperlex/hyperlex-all.txt",
+            "zero-shot on food101: food101/meta/test.txt",
+        ] {
+            assert!(message.contains(line), "{message}");
+        }
         assert_eq!(message.lines().count(), absent.len());
     }
 }

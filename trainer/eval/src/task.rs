@@ -44,12 +44,6 @@ pub struct Task {
     pub run: fn(&Context<'_, '_>) -> anyhow::Result<TaskResult>,
 }
 
-/// Source of a taxonomy that the judged bundle has.
-pub const FROM_BUNDLE: &str = "the bundle's";
-
-/// Source of a taxonomy that the run of the judged checkpoint was trained with.
-pub const FROM_RUN: &str = "the run's";
-
 /// Source of the shipped taxonomy, where no other one is given.
 pub const DEFAULT: &str = "default";
 
@@ -96,31 +90,26 @@ impl<'a, 'm> Context<'a, 'm> {
     }
 
     /// Returns the taxonomy to judge with, and where it comes from: the one that is asked for, or else the data
-    /// if that is one, or else the one that the bundle has, or else the shipped one. The labels of a benchmark
-    /// in its published form do not come from the bundle's.
+    /// if that is one, or else that of the bundle or of the run that trained the checkpoint, or else the shipped
+    /// one. The labels of a benchmark in its published form are not those of a bundle or a run.
     ///
     /// # Errors
     /// As [`open::taxonomy`].
     pub fn taxonomy(&self, data: &[PathBuf]) -> anyhow::Result<(Taxonomy, &'static str)> {
         let flag = self.options.taxonomy.as_deref();
-        let carried = self
-            .embedder
-            .and_then(|embedder| embedder.model.taxonomy.as_ref());
-        if let Some(taxonomy) = carried
+        if let Some(model) = self.embedder.map(|embedder| embedder.model)
+            && let Some(taxonomy) = &model.taxonomy
             && flag.is_none()
             && open::taxonomy_file(data).is_none()
             && self.dataset.is_none()
         {
-            let is_bundle = self
-                .embedder
-                .is_some_and(|e| !e.model.label_points.is_empty());
-            let source = if is_bundle { FROM_BUNDLE } else { FROM_RUN };
+            let source = match model.label_points.is_empty() {
+                true => "the run's",
+                false => "the bundle's",
+            };
             return Ok((taxonomy.clone(), source));
         }
-        let source = match flag {
-            Some(_) => "--taxonomy",
-            None => DEFAULT,
-        };
+        let source = flag.map_or(DEFAULT, |_| "--taxonomy");
         Ok((open::taxonomy(flag, data)?, source))
     }
 

@@ -8,6 +8,7 @@ use espalier_core::taxonomy::NodeIx;
 use super::Points;
 use super::embed::Labelled;
 use super::metrics::named;
+use super::metrics::summary::mean;
 use super::search::{Ranked, top_k};
 
 /// Returns the ranking of the classes for each image: indices into `classes`, best first, at most
@@ -30,33 +31,23 @@ pub fn answers(ranked: &Ranked) -> Vec<Vec<usize>> {
 pub fn metrics(ranked: &[Vec<usize>], truth: &[usize], classes: usize) -> BTreeMap<String, f64> {
     let n = truth.len().max(1) as f64;
     let hits = |k: usize| {
-        let hit = ranked
-            .iter()
-            .zip(truth)
-            .filter(|(r, t)| r.iter().take(k).any(|c| c == *t));
+        let hit = ranked.iter().zip(truth);
+        let hit = hit.filter(|(r, t)| r.iter().take(k).any(|c| c == *t));
         hit.count() as f64 / n
     };
-    let (mut right, mut true_count, mut predicted_count) = (
-        vec![0_u64; classes],
-        vec![0_u64; classes],
-        vec![0_u64; classes],
-    );
+    // By class: images, answers, right answers.
+    let mut counts = vec![[0_u64; 3]; classes];
     for (r, t) in ranked.iter().zip(truth) {
-        true_count[*t] += 1;
-        predicted_count[r[0]] += 1;
-        right[*t] += u64::from(r[0] == *t);
+        counts[*t][0] += 1;
+        counts[r[0]][1] += 1;
+        counts[*t][2] += u64::from(r[0] == *t);
     }
-    let seen: Vec<usize> = (0..classes)
-        .filter(|c| true_count[*c] + predicted_count[*c] > 0)
-        .collect();
-    let recall: f64 = seen
-        .iter()
-        .map(|c| right[*c] as f64 / true_count[*c].max(1) as f64)
-        .sum();
+    let seen = counts.iter().filter(|of| of[0] + of[1] > 0);
+    let recall = mean(seen.map(|[images, _, right]| *right as f64 / (*images).max(1) as f64));
     named([
         ("acc1", hits(1)),
         ("acc5", hits(5)),
-        ("mean_per_class_recall", recall / seen.len().max(1) as f64),
+        ("mean_per_class_recall", recall),
         ("chance", 1.0 / classes.max(1) as f64),
     ])
 }

@@ -19,7 +19,6 @@ pub fn timed(seconds: f64, count: usize, mut work: impl FnMut() -> Result<()>) -
     }
     let best = times.iter().copied().fold(f64::INFINITY, f64::min);
     Ok(json!({
-        "repeats": times.len(),
         "seconds_per_image": median(&times) / count as f64,
         "best_seconds_per_image": best / count as f64,
     }))

@@ -45,5 +45,5 @@ pub fn write(models: &Models, name: &ModelName, folder: &Path) -> Result<Value> 
     put("config.json", serde_json::to_vec(&config)?)?;
     put("encoder.safetensors", safetensors(&encoder, [])?)?;
     put("check.safetensors", check.write(|_, _| None)?)?;
-    Ok(json!({ "side": side, "parameters": config.parameters() }))
+    Ok(json!({}))
 }

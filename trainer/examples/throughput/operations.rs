@@ -18,37 +18,15 @@ use super::models::{ModelName, Models};
 /// One operation of the network.
 struct Operation {
     name: &'static str,
-    layer: Layer,
-    activation: Activation,
-    /// Sides of its input.
-    sides: Sides,
+    /// Computes its output from its input.
+    work: Work,
     /// Number of multiplications.
     products: usize,
     /// Number of values in its output.
     outputs: usize,
 }
 
-enum Layer {
-    Stem(Patches),
-    Pointwise(PackedWeights),
-    Depthwise(Depthwise),
-}
-
-impl Operation {
-    fn apply(&self, input: &[f32]) -> Vec<f32> {
-        let mut output = vec![0.0; self.outputs];
-        match &self.layer {
-            Layer::Stem(layer) => {
-                layer.apply(input, self.sides, None, self.activation, &mut output);
-            }
-            Layer::Pointwise(layer) => layer.apply(input, None, self.activation, &mut output),
-            Layer::Depthwise(layer) => {
-                layer.apply(input, self.sides, self.activation, &mut output);
-            }
-        }
-        output
-    }
-}
+type Work = Box<dyn Fn(&[f32], &mut [f32]) + Sync>;
 
 /// Returns a weight between `-scale` and `scale` that depends on its place.
 fn weight(scale: f32, place: usize) -> f32 {
@@ -65,11 +43,10 @@ fn pointwise(
     let layer = PackedWeights::new(inputs, &vec![0.1; outputs], |o, i| {
         weight(scale, o * inputs + i)
     });
+    let work: Work = Box::new(move |input, output| layer.apply(input, None, activation, output));
     Operation {
         name,
-        layer: Layer::Pointwise(layer),
-        activation,
-        sides,
+        work,
         products: sides.pixels() * inputs * outputs,
         outputs: sides.pixels() * outputs,
     }
@@ -82,15 +59,15 @@ fn depthwise(block: BlockSizes, sides: Sides) -> Operation {
         weight(scale, (c * kernel + y) * kernel + x)
     });
     let outputs = sides.after(block.stride).pixels() * channels;
+    let work: Work =
+        Box::new(move |input, output| layer.apply(input, sides, Activation::Relu6, output));
     Operation {
         name: if kernel == 3 {
             "depthwise, 3x3"
         } else {
             "depthwise, 5x5"
         },
-        layer: Layer::Depthwise(layer),
-        activation: Activation::Relu6,
-        sides,
+        work,
         products: outputs * kernel * kernel,
         outputs,
     }
@@ -101,11 +78,11 @@ fn stem(width: usize, sides: Sides) -> Operation {
         weight(0.5, o * 27 + i * 9 + y * 3 + x)
     });
     let outputs = layer.after(sides).pixels() * width;
+    let work: Work =
+        Box::new(move |input, output| layer.apply(input, sides, None, Activation::Relu6, output));
     Operation {
         name: "stem",
-        layer: Layer::Stem(layer),
-        activation: Activation::Relu6,
-        sides,
+        work,
         products: outputs * 27,
         outputs,
     }
@@ -152,7 +129,9 @@ pub fn measure(models: &Models, name: &ModelName, threads: usize, seconds: f64) 
             let mut x = pixels.clone();
             let times = operations.iter().map(|operation| {
                 let since = Instant::now();
-                x = operation.apply(&x);
+                let mut output = vec![0.0; operation.outputs];
+                (operation.work)(&x, &mut output);
+                x = output;
                 since.elapsed().as_secs_f64()
             });
             passes.push(times.collect());

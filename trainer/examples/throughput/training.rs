@@ -150,7 +150,7 @@ fn new_learner(architecture: &DualConfig, pieces: usize, device: &Device) -> Res
     let defaults = TrainConfig::resolve(None, toml::Table::new(), &[])?;
     let device = device.clone().autodiff();
     let weights = first_weights(architecture, 0)?;
-    let model = load(architecture.init(&device), &weights, |_| false)?;
+    let model = load(architecture.init(&device), weights)?;
     Ok(Learner {
         model: with_stable_ids(model),
         optimizer: optimizer(&defaults.optim)?,

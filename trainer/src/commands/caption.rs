@@ -216,10 +216,9 @@ fn named_steps(tree: &Taxonomy, result: &CaptionResult) -> String {
             }
         }
     }
-    let guess = if is_guess && !words.is_empty() {
-        "a guess: "
-    } else {
-        ""
+    let guess = match is_guess && !words.is_empty() {
+        true => "a guess: ",
+        false => "",
     };
     format!("{guess}{}", words.join(" > "))
 }
@@ -235,10 +234,9 @@ fn supported_rungs(result: &CaptionResult) -> Option<usize> {
 
 /// Marks the last step that the evidence supports.
 pub(super) fn supported(is_stop: bool) -> &'static str {
-    if is_stop {
-        " (supported down to here)"
-    } else {
-        ""
+    match is_stop {
+        true => " (supported down to here)",
+        false => "",
     }
 }
 

@@ -54,19 +54,17 @@ fn was_drawn(image: anyhow::Result<()>) -> bool {
 
 /// Writes a checkpoint for other programs, with bit-identical weights.
 fn publish(args: &ExportArgs, name: &str, notes: &str) -> anyhow::Result<()> {
-    if let Some(out) = &args.out {
-        check_writable("--out", out)?;
-    }
-    let (_, _, card, tensors) = match args.average {
-        Some(count) => averaged::read(&args.checkpoint, count)?,
-        None => model_file::read(&args.checkpoint)?,
-    };
-    let checkpoint = Checkpoint { card, tensors };
     let Some(out) = args.out.as_deref().filter(|_| args.site.is_none()) else {
         return Err(usage(
             "--site: a site needs a bundle; omit --format, or give --out instead of --site",
         ));
     };
+    check_writable("--out", out)?;
+    let (_, _, card, tensors) = match args.average {
+        Some(count) => averaged::read(&args.checkpoint, count)?,
+        None => model_file::read(&args.checkpoint)?,
+    };
+    let checkpoint = Checkpoint { card, tensors };
     let draw = || {
         let taxonomy = taxonomy(args.taxonomy.as_ref(), &checkpoint.card);
         let image = taxonomy.and_then(|t| preview(&args.checkpoint, &t, &args.common, out));
@@ -140,10 +138,8 @@ fn recalibrate(
 ) -> anyhow::Result<()> {
     let captioner = bundle.captioner(&engine(device))?;
     let model = bundle.model(device)?;
-    let (taxonomy, limits) = (
-        captioner.untaught().taxonomy(),
-        read_limits(args.probe_size),
-    );
+    let taxonomy = captioner.untaught().taxonomy();
+    let limits = read_limits(args.probe_size);
     let images = embed::labelled(&model, Arc::clone(data), taxonomy, limits, device)?;
     let of = (data, taxonomy, limits);
     let (calibration, stops) = calibrate(&captioner, &model, &images, of, device)?;
@@ -152,12 +148,10 @@ fn recalibrate(
         return Ok(());
     }
     bundle.set_calibration(&calibration)?;
-    let manifest = &mut bundle.manifest;
-    manifest.metrics.extend(stops);
+    bundle.manifest.metrics.extend(stops);
+    let provenance = &mut bundle.manifest.provenance;
     let measured_on = file_names(&args.probe).join(", ");
-    manifest
-        .provenance
-        .insert("measured_on".into(), measured_on.into());
+    provenance.insert("measured_on".into(), measured_on.into());
     Ok(())
 }
 
@@ -262,14 +256,12 @@ pub fn write_bundle(
     site: Option<&Site>,
 ) -> anyhow::Result<Written> {
     // A bundle that is needed only for a site is built in a temporary folder and then copied.
-    let temporary = match &args.out {
-        Some(_) => None,
-        None => Some(tempfile::tempdir()?),
-    };
-    let out = match (&args.out, &temporary) {
-        (Some(out), _) => out.clone(),
-        (None, Some(temporary)) => temporary.path().join("bundle"),
-        (None, None) => return Err(usage("--out: expected a folder, found none")),
+    let (out, _temporary) = match &args.out {
+        Some(out) => (out.clone(), None),
+        None => {
+            let folder = tempfile::tempdir()?;
+            (folder.path().join("bundle"), Some(folder))
+        }
     };
     for (flag, folder) in [("--out", &args.out), ("--site", &args.site)] {
         if let Some(folder) = folder {
@@ -321,7 +313,7 @@ impl Written {
     /// A failing disk.
     pub fn write_card(&self, folder: &Path, notes: &str) -> anyhow::Result<()> {
         let facts = card::Facts {
-            gate: Some(&self.gate),
+            gate: &self.gate,
             probe: &self.probe,
             notes,
             preview: self.preview,
@@ -333,12 +325,7 @@ impl Written {
 
 /// Prints the measurements of a bundle, and the folders that were written.
 fn print(args: &ExportArgs, written: &Written) -> anyhow::Result<()> {
-    let Written {
-        bundle,
-        gate,
-        embed_code,
-        ..
-    } = written;
+    let (gate, embed_code) = (&written.gate, &written.embed_code);
     if args.common.json {
         let value = |r: &Row| json!({ "f32": r.full, "bundle": r.quantised });
         let rows = gate.rows.iter().map(|r| (r.name.clone(), value(r)));
@@ -352,7 +339,7 @@ fn print(args: &ExportArgs, written: &Written) -> anyhow::Result<()> {
         line(remark)?;
         line("")?;
     }
-    for file in &bundle.manifest.files {
+    for file in &written.bundle.manifest.files {
         line(format_args!(
             "{:>9} bytes  {}  {}",
             file.bytes, file.dtype, file.path

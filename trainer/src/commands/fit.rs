@@ -3,7 +3,7 @@
 mod agreement;
 mod configuration;
 mod interrupt;
-pub mod photos;
+mod photos;
 mod resume;
 
 use std::collections::BTreeMap;
@@ -19,7 +19,7 @@ use espalier_io::disk::run_folder::{METRICS, latest};
 use espalier_io::disk::write::write_atomic;
 use espalier_io::exit::usage;
 use espalier_io::output::{line, note};
-use espalier_io::ranks::{self, Collective};
+use espalier_io::ranks::{self, Collective, Difference};
 use espalier_io::storage;
 use interrupt::Interrupts;
 use photos::PhotoRun;
@@ -34,7 +34,7 @@ use crate::memory::{self, MIB};
 use crate::photos::classes::SHARE;
 use crate::photos::plan::{PHOTOS, TAXONOMY};
 pub use resume::CONFIG;
-use resume::{Difference, Previous, check_changes, differences, resume_checkpoint};
+use resume::{Previous, check_changes, differences, resume_checkpoint};
 
 /// Refuses a deterministic run on a backend that is not.
 fn check_deterministic(config: &TrainConfig, backend: Backend) -> anyhow::Result<()> {

@@ -4,15 +4,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use espalier_checkpoints::classifier_file;
+use espalier_checkpoints::classifier_file::{self, Parts};
 use espalier_checkpoints::import::efficientnet::{self, Settings};
 use espalier_checkpoints::import::labels;
-use espalier_checkpoints::import::pipeline::{self, About, Plan, plan, tensors};
+use espalier_checkpoints::import::pipeline::{self, About, Plan};
 use espalier_checkpoints::import::sentence;
 use espalier_checkpoints::import::source::Files;
 use espalier_checkpoints::import::store::Store;
+use espalier_checkpoints::layout::Layout;
 use espalier_checkpoints::model_file::ModelCard;
-use espalier_core::weights::{HostTensor, Tensors};
+use espalier_core::weights::Tensors;
 use espalier_io::disk::run_folder::{CLASSIFIER, MODEL};
 use espalier_io::exit::usage;
 use espalier_io::output::line;
@@ -38,9 +39,6 @@ fn output_file(args: &ImportArgs) -> anyhow::Result<PathBuf> {
     }
     Ok(path)
 }
-
-/// Weight, bias and labels of a classifier.
-type ClassifierParts = (HostTensor, HostTensor, Vec<String>);
 
 fn report(
     args: &ImportArgs,
@@ -143,15 +141,12 @@ impl ImportArgs {
 /// that a checkpoint that exists is complete.
 fn write(
     path: &Path,
-    tensors: Tensors,
-    classifier: Option<ClassifierParts>,
+    (tensors, classifier): (Tensors, Option<Parts>),
     card: &ModelCard,
 ) -> anyhow::Result<()> {
     let classifier_path = path.with_file_name(CLASSIFIER);
     match classifier {
-        Some((weight, bias, labels)) => {
-            classifier_file::write(&classifier_path, weight, bias, &labels)?;
-        }
+        Some(parts) => classifier_file::write(&classifier_path, parts)?,
         None if classifier_path.exists() => {
             fs::remove_file(&classifier_path).with_context(|| {
                 format!(
@@ -165,37 +160,17 @@ fn write(
     pipeline::write(path, tensors, card)
 }
 
-/// Writes the checkpoint of tensors that could be read, and prints the report; with `--json` also of an
-/// import that failed.
-fn finish(
-    args: &ImportArgs,
-    (files, store): (&Files, &Store),
-    plan: &Plan,
-    read: anyhow::Result<(Tensors, Option<ClassifierParts>)>,
-    path: &Path,
-) -> anyhow::Result<()> {
-    if args.json && read.is_err() {
-        line(report(args, files, store, plan, None))?;
-    }
-    let (tensors, classifier) = read?;
-    write(path, tensors, classifier, &plan.card)?;
-    if args.json {
-        line(report(args, files, store, plan, Some(path)))
-    } else {
-        print(files, store, plan, path)
-    }
-}
+/// The plan of an import, and the tensors and the classifier that were read by it.
+type Planned = (Plan, anyhow::Result<(Tensors, Option<Parts>)>);
 
-/// Imports an EfficientNet-Lite file: an image encoder with a classifier.
-fn import_efficientnet(
+/// Reads an EfficientNet-Lite file: an image encoder with a classifier.
+fn read_efficientnet(
     args: &ImportArgs,
     files: &Files,
     store: &mut Store,
-    path: &Path,
-) -> anyhow::Result<()> {
-    let labels = args.labels.as_deref().map(labels::read).transpose()?;
+) -> anyhow::Result<Planned> {
     let settings = Settings {
-        labels,
+        labels: args.labels.as_deref().map(labels::read).transpose()?,
         seed: args.seed,
         frozen_norms: args.frozen_norms,
         d_embed: args.d_embed,
@@ -203,17 +178,16 @@ fn import_efficientnet(
         about: args.about(),
     };
     let plan = efficientnet::plan(files, store, settings)?;
-    let read = efficientnet::tensors(store, &plan).map(|read| (read.tensors, read.classifier));
-    finish(args, (files, store), &plan.common, read, path)
+    let read = efficientnet::tensors(store, &plan);
+    Ok((plan.common, read))
 }
 
-/// Imports an encoder of sentences beside the image encoder of another checkpoint.
-fn import_sentence_encoder(
+/// Reads an encoder of sentences, and the image encoder of the checkpoint that it is put beside.
+fn read_sentence_encoder(
     args: &ImportArgs,
     files: &Files,
     store: &mut Store,
-    path: &Path,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<Planned> {
     args.check_family(true)?;
     let Some(image) = &args.image else {
         return Err(usage(
@@ -224,10 +198,11 @@ fn import_sentence_encoder(
     let plan = sentence::plan(files, store, image, (args.seed, &args.about()))?;
     let classifier = classifier_file::parts(image)?;
     let read = sentence::tensors(store, &plan).map(|tensors| (tensors, classifier));
-    finish(args, (files, store), &plan.common, read, path)
+    Ok((plan.common, read))
 }
 
-/// Imports a checkpoint and prints a report.
+/// Imports a checkpoint and prints a report; with `--json` also of an import whose tensors cannot be
+/// read.
 ///
 /// # Errors
 /// Bad usage or data (exit code 2), with nothing written; an unreachable hub or a disk that cannot
@@ -236,14 +211,23 @@ pub fn run(args: &ImportArgs) -> anyhow::Result<()> {
     let path = output_file(args)?;
     let files = Files::find(&args.source, args.file.as_deref(), args.offline)?;
     let mut store = Store::open(&files.weights)?;
-    if efficientnet::is_efficientnet(&store) {
-        return import_efficientnet(args, &files, &mut store, &path);
+    let (plan, read) = match Layout::of(store.names()) {
+        Some(Layout::EfficientnetLite) => read_efficientnet(args, &files, &mut store)?,
+        Some(Layout::Bert) => read_sentence_encoder(args, &files, &mut store)?,
+        _ => {
+            args.check_family(false)?;
+            let plan = pipeline::plan(&files, &mut store, &args.flags, &args.about())?;
+            let read = pipeline::tensors(&mut store, &plan).map(|tensors| (tensors, None));
+            (plan, read)
+        }
+    };
+    if args.json && read.is_err() {
+        line(report(args, &files, &store, &plan, None))?;
     }
-    if sentence::is_sentence_encoder(&store) {
-        return import_sentence_encoder(args, &files, &mut store, &path);
+    write(&path, read?, &plan.card)?;
+    if args.json {
+        line(report(args, &files, &store, &plan, Some(&path)))
+    } else {
+        print(&files, &store, &plan, &path)
     }
-    args.check_family(false)?;
-    let plan = plan(&files, &mut store, &args.flags, &args.about())?;
-    let read = tensors(&mut store, &plan).map(|tensors| (tensors, None));
-    finish(args, (&files, &store), &plan, read, &path)
 }

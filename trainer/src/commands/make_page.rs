@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use clap::Parser;
+use clap::Args;
 use espalier_checkpoints::model_file::is_bundle;
 use espalier_io::exit::usage;
 use espalier_io::output::{line, note};
@@ -14,7 +14,7 @@ use judge::{Judgement, judge};
 use serde_json::json;
 
 use super::{export, fit};
-use crate::cli::{Cli, Command, ExportArgs, FitArgs, MakePageArgs};
+use crate::cli::{ExportArgs, FitArgs, MakePageArgs};
 use crate::export::samples::Sample;
 use crate::export::site::Site;
 use crate::photos::classes::{self, PhotoClass};
@@ -27,14 +27,15 @@ const MAX_DROP: f64 = 5.0;
 const SAMPLES: usize = 12;
 
 /// Builds the arguments of another command from its words.
-fn command(name: &str, words: &[(&str, Option<OsString>)]) -> anyhow::Result<Command> {
-    let mut all: Vec<OsString> = vec!["trainer".into(), name.into()];
+fn arguments<A: Args>(words: &[(&str, Option<OsString>)]) -> anyhow::Result<A> {
+    let mut all: Vec<OsString> = vec!["trainer".into()];
     for (flag, value) in words {
         if let Some(value) = value {
             all.extend([OsString::from(flag), value.clone()]);
         }
     }
-    Ok(Cli::try_parse_from(all)?.command)
+    let command = A::augment_args(clap::Command::new("trainer"));
+    Ok(A::from_arg_matches(&command.try_get_matches_from(all)?)?)
 }
 
 fn word(value: impl ToString) -> Option<OsString> {
@@ -42,7 +43,7 @@ fn word(value: impl ToString) -> Option<OsString> {
 }
 
 /// Returns the arguments of `fit`: of a new run, or of one that continues.
-fn fit_args(args: &MakePageArgs, name: &str, resume: bool) -> anyhow::Result<Box<FitArgs>> {
+fn fit_args(args: &MakePageArgs, name: &str, resume: bool) -> anyhow::Result<FitArgs> {
     let new = |value: Option<OsString>| value.filter(|_| !resume);
     let path = |path: &Option<PathBuf>| new(path.as_ref().map(|path| path.clone().into()));
     // A built page has the shipped model.
@@ -51,7 +52,7 @@ fn fit_args(args: &MakePageArgs, name: &str, resume: bool) -> anyhow::Result<Box
         .init
         .clone()
         .or(of_page.filter(|model| is_bundle(model)));
-    let words = [
+    arguments(&[
         ("--logs", Some(args.logs.clone().into())),
         ("--name", word(name)),
         ("--backend", word(args.common.backend.name())),
@@ -60,18 +61,14 @@ fn fit_args(args: &MakePageArgs, name: &str, resume: bool) -> anyhow::Result<Box
         ("--taxonomy", path(&args.taxonomy)),
         ("--steps", args.steps.and_then(word)),
         ("--resume", resume.then(|| "latest".into())),
-    ];
-    match command("fit", &words)? {
-        Command::Fit(args) => Ok(args),
-        _ => Err(usage("fit: expected its own arguments")),
-    }
+    ])
 }
 
 /// Returns the arguments of `export` for the site.
 fn export_args(args: &MakePageArgs, run: &Path, held_out: usize) -> anyhow::Result<ExportArgs> {
     // With few photos, one or two changed answers are many percent.
     let max_drop = (200.0 / held_out.max(1) as f64).clamp(MAX_DROP, 100.0);
-    let words = [
+    let mut export: ExportArgs = arguments(&[
         ("--checkpoint", Some(run.into())),
         ("--site", Some(args.out.clone().into())),
         ("--url", word(&args.url)),
@@ -80,25 +77,17 @@ fn export_args(args: &MakePageArgs, run: &Path, held_out: usize) -> anyhow::Resu
         ("--dtype", word("q8")),
         ("--max-drop", word(max_drop)),
         ("--backend", word(args.common.backend.name())),
-    ];
-    match command("export", &words)? {
-        Command::Export(mut args) => {
-            args.no_places = true;
-            Ok(args)
-        }
-        _ => Err(usage("export: expected its own arguments")),
-    }
+    ])?;
+    export.no_places = true;
+    Ok(export)
 }
 
 /// Checks that a run that continues was made of the same photos.
 fn check_photos(run: &Path, now: &[PhotoClass]) -> anyhow::Result<()> {
-    let photos = |classes: &[PhotoClass]| -> BTreeSet<(PathBuf, bool)> {
+    let photos = |classes: &[PhotoClass]| -> [BTreeSet<PathBuf>; 2] {
         let train = classes.iter().flat_map(|class| &class.train);
         let held_out = classes.iter().flat_map(|class| &class.held_out);
-        let train = train.map(|photo| (photo.clone(), true));
-        train
-            .chain(held_out.map(|photo| (photo.clone(), false)))
-            .collect()
+        [train.cloned().collect(), held_out.cloned().collect()]
     };
     let before = classes::from_csv(&run.join(PHOTOS))?;
     if photos(&before) == photos(now) {
@@ -147,7 +136,7 @@ pub fn run(args: &MakePageArgs) -> anyhow::Result<()> {
         check_photos(&run, &classes::read(&args.photos, args.hold_out)?.classes)?;
         note(format_args!("{}: continuing this run", run.display()));
     }
-    fit::run_on_photos(&*fit_args(args, &name, resume)?, args.hold_out)?;
+    fit::run_on_photos(&fit_args(args, &name, resume)?, args.hold_out)?;
     note("measuring the model and writing the site");
 
     let classes = classes::from_csv(&run.join(PHOTOS))?;

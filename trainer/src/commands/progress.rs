@@ -1,9 +1,10 @@
 //! Progress of a command over many records or images.
 
-use std::io::{IsTerminal, Write, stderr};
+use std::io::{IsTerminal, stderr};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
+use espalier_io::output::note;
 use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// Interval between lines when standard error is not a terminal.
@@ -50,14 +51,12 @@ impl Progress {
         if Instant::now() >= *next {
             *next = Instant::now() + LINE_EVERY;
             let (done, all) = (self.bar.position(), self.bar.length().unwrap_or(0));
-            // A failure to write progress must not stop the work.
-            let _ = writeln!(
-                stderr(),
+            note(format_args!(
                 "{name}: {} of {} {}",
                 HumanCount(done),
                 HumanCount(all),
                 self.bar.prefix()
-            );
+            ));
         }
     }
 

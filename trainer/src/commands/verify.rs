@@ -61,28 +61,23 @@ pub fn compare(
     tolerance: f64,
 ) -> Vec<Compared> {
     let (stated, recomputed) = (&receipt.result, Receipt::new(here.clone(), manifest));
-    let mut rows = vec![
-        compare_texts(
-            "preprocessing",
-            format!("{:?}", receipt.preprocessing),
-            format!("{:?}", recomputed.preprocessing),
-        ),
-        compare_texts(
-            "prompts",
-            receipt.prompts.as_deref().unwrap_or("-"),
-            recomputed.prompts.as_deref().unwrap_or("-"),
-        ),
-        compare_texts("dtype", &receipt.dtype, &recomputed.dtype),
-        compare_texts("width", stated.image.width, here.image.width),
-        compare_texts("height", stated.image.height, here.image.height),
-        compare_texts("rungs", stated.ladder.len(), here.ladder.len()),
-        compare_texts(
-            "steps",
-            stated.taxonomy.path.len(),
-            here.taxonomy.path.len(),
-        ),
-        compare_texts("stop", &stated.taxonomy.stop, &here.taxonomy.stop),
-    ];
+    let values = |receipt: &Receipt| {
+        let result = &receipt.result;
+        [
+            ("preprocessing", format!("{:?}", receipt.preprocessing)),
+            ("prompts", receipt.prompts.clone().unwrap_or("-".to_owned())),
+            ("dtype", receipt.dtype.clone()),
+            ("width", result.image.width.to_string()),
+            ("height", result.image.height.to_string()),
+            ("rungs", result.ladder.len().to_string()),
+            ("steps", result.taxonomy.path.len().to_string()),
+            ("stop", result.taxonomy.stop.clone()),
+        ]
+    };
+    let pairs = values(receipt).into_iter().zip(values(&recomputed));
+    let mut rows: Vec<Compared> = pairs
+        .map(|((what, stated), (_, here))| compare_texts(what, stated, here))
+        .collect();
     let numbers = |what: String, a, b| compare_numbers(what, a, b, tolerance);
     // A rung that one of the two lacks does not make all later ones differ.
     let mut next = 0;

@@ -1,11 +1,10 @@
-//! The names of the training methods.
+//! The names of the training methods, and what each needs and trains.
 
 use clap::ValueEnum;
 use espalier_data::Needs;
 use serde::{Deserialize, Serialize};
 
 use super::loss::LossConfig;
-use super::trainable::Trainable;
 
 /// Name of a training method, as the user gives it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
@@ -29,6 +28,32 @@ pub enum MethodName {
     Atmg,
     /// Images and their parts, without texts (notation 2.9).
     Parts,
+}
+
+/// Which parts of a model are trained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Trainable {
+    /// The image encoder, without its projection.
+    pub image: bool,
+    /// The projection of the image encoder.
+    pub projection: bool,
+    /// The text encoder: at least its projection.
+    pub text: bool,
+    /// The layers of the text encoder before its projection.
+    pub text_layers: bool,
+    /// The scale of the contrastive logits.
+    pub scale: bool,
+}
+
+impl Trainable {
+    /// All parts.
+    pub const ALL: Self = Self {
+        image: true,
+        projection: true,
+        text: true,
+        text_layers: true,
+        scale: true,
+    };
 }
 
 impl MethodName {

@@ -33,11 +33,8 @@ pub(super) fn layer_text(path: &Path) -> anyhow::Result<String> {
     if let Some(paper) = name.strip_prefix("paper:") {
         let method = MethodName::from_str(paper, false).map_err(|_| {
             let known = MethodName::value_variants().iter().map(|m| m.name());
-            let known: Vec<&str> = known.collect();
-            usage(format!(
-                "--config {name}: expected one of {}",
-                known.join(", ")
-            ))
+            let known = known.collect::<Vec<&str>>().join(", ");
+            usage(format!("--config {name}: expected one of {known}"))
         })?;
         return Ok(method.paper_recipe().to_owned());
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use espalier_checkpoints::published::card::image;
+use espalier_checkpoints::published::card::{front_matter, image};
 use espalier_core::bundle::{Manifest, Part};
 use espalier_core::model::VitConfig;
 use espalier_core::nn::StageConfig;
@@ -11,8 +11,8 @@ use super::gate::Gate;
 
 /// Content of a card besides the manifest.
 pub struct Facts<'a> {
-    /// The gate's table, if there was one.
-    pub gate: Option<&'a Gate>,
+    /// Measurements on the probe.
+    pub gate: &'a Gate,
     /// Description of the probe.
     pub probe: &'a str,
     /// Markdown by the exporter: data, use, failures.
@@ -21,24 +21,8 @@ pub struct Facts<'a> {
     pub preview: Option<&'a str>,
 }
 
-/// Returns the front matter of a bundle's card: what hosts of models read.
-fn front_matter(m: &Manifest) -> String {
-    // Hosts know identifiers; other terms are stated at the end of the card.
-    let terms = m.licence.strip_prefix("Weights: ").unwrap_or_default();
-    let name = terms.split(" (").next().unwrap_or_default().to_lowercase();
-    let is_identifier = |c: char| c.is_ascii_alphanumeric() || "-.".contains(c);
-    let licence = Some(name).filter(|name| !name.is_empty() && name.chars().all(is_identifier));
-    let licence = licence.unwrap_or_else(|| "other".to_owned());
-    let base = m
-        .provenance
-        .get("base_model")
-        .and_then(|base| base.as_str());
-    let base = base.map_or_else(String::new, |base| format!("base_model: {base}\n"));
-    format!(
-        "---\nlibrary_name: espalier\npipeline_tag: zero-shot-image-classification\n\
-         license: {licence}\n{base}tags: [espalier, hyperbolic, image-text, hierarchy, {}]\n---\n\n",
-        m.method
-    )
+fn provenance<'a>(manifest: &'a Manifest, key: &str) -> Option<&'a str> {
+    manifest.provenance.get(key)?.as_str()
 }
 
 /// Writes a card in the convention of model cards: front matter, then the text.
@@ -46,7 +30,11 @@ pub fn write(manifest: &Manifest, facts: &Facts<'_>) -> String {
     let m = manifest;
     let all = Part::OF_AN_ANSWER;
     let vision = &m.model.vision;
-    let mut out = front_matter(m);
+    let terms = m.licence.strip_prefix("Weights: ").unwrap_or_default();
+    let terms = terms.split(" (").next().unwrap_or_default().to_lowercase();
+    let tags = format!("hyperbolic, image-text, hierarchy, {}", m.method);
+    let base = provenance(m, "base_model");
+    let mut out = front_matter("espalier", Some(&terms), base, &tags);
     let preview = image(facts.preview);
     out.push_str(&format!(
         "# {name} {version}\n\n{preview}\
@@ -75,14 +63,9 @@ pub fn write(manifest: &Manifest, facts: &Facts<'_>) -> String {
     if !facts.notes.trim().is_empty() {
         out.push_str(&format!("{}\n\n", facts.notes.trim()));
     }
-    let run = m
-        .provenance
-        .get("run")
-        .and_then(|v| v.as_str())
-        .unwrap_or_default();
+    let run = provenance(m, "run").unwrap_or_default().trim();
     out.push_str(&format!(
-        "## Configuration of the run\n\n```toml\n{}\n```\n\n## Terms\n\n{}\n",
-        run.trim(),
+        "## Configuration of the run\n\n```toml\n{run}\n```\n\n## Terms\n\n{}\n",
         m.licence
     ));
     out
@@ -90,9 +73,7 @@ pub fn write(manifest: &Manifest, facts: &Facts<'_>) -> String {
 
 /// Returns the measurements on the probe.
 fn quality(metrics: &BTreeMap<String, f64>, facts: &Facts<'_>) -> String {
-    let Some(gate) = facts.gate else {
-        return "Not measured: there were no labelled images.\n\n".to_owned();
-    };
+    let gate = facts.gate;
     format!(
         "Measured on {} labelled images ({}), chance {:.4}. Values are fractions, except `tie`, a number \
          of edges in the taxonomy.\n\n{}\n{}",
@@ -109,11 +90,8 @@ fn describe_encoder(vision: &VitConfig) -> String {
     let size = vision.image_size;
     let layers = format!("{} layers of width {}", vision.n_layers, vision.d_model);
     if let Some(inverted) = &vision.inverted {
-        let widths: Vec<String> = inverted
-            .stages
-            .iter()
-            .map(|s| s.width.to_string())
-            .collect();
+        let widths = inverted.stages.iter().map(|s| s.width.to_string());
+        let widths: Vec<String> = widths.collect();
         return format!(
             "inverted residuals, {size} px, {} blocks of widths {}, feature of width {}",
             inverted.blocks().len(),

@@ -161,43 +161,31 @@ mod tests {
 
     #[test]
     fn the_levels_of_a_kernel_depend_on_its_position() {
-        let shapes = [
-            ("_blocks.8._expand_conv", [480, 80, 1, 1]),
-            ("_blocks.8._project_conv", [112, 480, 1, 1]),
-            ("_blocks.9._depthwise_conv", [672, 1, 5, 5]),
-            ("_blocks.9._expand_conv", [672, 112, 1, 1]),
-            ("_blocks.9._project_conv", [112, 672, 1, 1]),
-            ("_blocks.1._expand_conv", [96, 16, 1, 1]),
-            ("_conv_head", [1280, 320, 1, 1]),
-            ("stem.stages.0.down", [64, 32, 3, 3]),
+        let kernels = [
+            ("_blocks.8._expand_conv", [480, 80, 1, 1], Some(q8::Q6)),
+            ("_blocks.8._project_conv", [112, 480, 1, 1], Some(q8::Q7)),
+            ("_blocks.9._depthwise_conv", [672, 1, 5, 5], Some(q8::Q8)),
+            ("_blocks.9._expand_conv", [672, 112, 1, 1], Some(q8::Q5)),
+            ("_blocks.9._project_conv", [112, 672, 1, 1], Some(q8::Q6)),
+            ("_blocks.1._expand_conv", [96, 16, 1, 1], Some(q8::Q8)),
+            ("_conv_head", [1280, 320, 1, 1], Some(q8::Q5)),
+            ("xstem.stages.0.down", [64, 32, 3, 3], None),
         ];
         let tensor = |shape: [usize; 4]| HostTensor {
             shape: shape.to_vec(),
             data: vec![0.5; shape.iter().product()],
         };
-        let named = |(layer, shape): (&str, _)| {
-            let stem = if layer.starts_with('_') {
-                "visual."
-            } else {
-                "visual.x"
-            };
-            (format!("{stem}{layer}.weight"), tensor(shape))
-        };
+        let name = |layer: &str| format!("visual.{layer}.weight");
         let encoder = Tensors {
-            tensors: shapes.map(named).into(),
+            tensors: kernels
+                .map(|(layer, shape, _)| (name(layer), tensor(shape)))
+                .into(),
             metadata: BTreeMap::new(),
         };
-        let of = |layer: &str| {
-            let name = format!("visual.{layer}.weight");
-            kernel(&name, &encoder.tensors[&name], &encoder)
-        };
-        assert_eq!(of("_blocks.9._depthwise_conv"), Some(q8::Q8));
-        assert_eq!(of("_blocks.1._expand_conv"), Some(q8::Q8));
-        assert_eq!(of("_blocks.9._expand_conv"), Some(q8::Q5));
-        assert_eq!(of("_blocks.9._project_conv"), Some(q8::Q6));
-        assert_eq!(of("_blocks.8._expand_conv"), Some(q8::Q6));
-        assert_eq!(of("_blocks.8._project_conv"), Some(q8::Q7));
-        assert_eq!(of("_conv_head"), Some(q8::Q5));
-        assert_eq!(of("xstem.stages.0.down"), None);
+        for (layer, _, most) in kernels {
+            let name = name(layer);
+            let found = kernel(&name, &encoder.tensors[&name], &encoder);
+            assert_eq!(found, most, "{name}");
+        }
     }
 }

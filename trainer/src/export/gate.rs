@@ -71,19 +71,12 @@ impl EmbeddedProbe<'_> {
     ) -> anyhow::Result<BTreeMap<String, f64>> {
         let space = embed::space(self.model, device)?;
         let ranked = zero_shot::rank(&space, &self.images.points, &self.classes);
-        let truth: Vec<usize> = self
-            .images
-            .labels
-            .iter()
-            .filter_map(|l| nodes.binary_search(l).ok())
-            .collect();
+        let labels = self.images.labels.iter();
+        let truth: Vec<usize> = labels.filter_map(|l| nodes.binary_search(l).ok()).collect();
         let predicted: Vec<NodeIx> = ranked.iter().map(|r| nodes[r[0]]).collect();
         let mut all = zero_shot::metrics(&ranked, &truth, nodes.len());
-        all.extend(hierarchy::scores(
-            taxonomy,
-            (&predicted, &self.images.labels),
-            TiePath::default(),
-        ));
+        let pairs = (predicted.as_slice(), self.images.labels.as_slice());
+        all.extend(hierarchy::scores(taxonomy, pairs, TiePath::default()));
         Ok(all)
     }
 }
@@ -103,33 +96,27 @@ impl Gate {
         let nodes = zero_shot::classes_of(&full.images);
         let before = full.answers(taxonomy, &nodes, device)?;
         let after = stored.answers(taxonomy, &nodes, device)?;
-        let mut rows: Vec<Row> = [
+        let row = |name: &str, full: Option<f64>, quantised: f64| Row {
+            name: name.to_owned(),
+            full,
+            quantised,
+        };
+        let compared = [
             "acc1",
             "acc5",
             "mean_per_class_recall",
             "tie",
             "hierarchical_precision",
-        ]
-        .into_iter()
-        .map(|name| Row {
-            name: name.to_owned(),
-            full: Some(before[name]),
-            quantised: after[name],
-        })
-        .collect();
+        ];
+        let mut rows = compared
+            .map(|name| row(name, Some(before[name]), after[name]))
+            .to_vec();
         let points = || full.images.points.iter().zip(&stored.images.points);
         let n = full.images.points.len().max(1) as f64;
         let cosines: Vec<f64> = points().map(|(a, b)| cosine(a, b)).collect();
-        let agreement = |name: &str, value: f64| Row {
-            name: name.to_owned(),
-            full: None,
-            quantised: value,
-        };
-        rows.push(agreement("cosine_mean", cosines.iter().sum::<f64>() / n));
-        rows.push(agreement(
-            "cosine_min",
-            cosines.iter().copied().fold(1.0, f64::min),
-        ));
+        let least = cosines.iter().copied().fold(1.0, f64::min);
+        rows.push(row("cosine_mean", None, cosines.iter().sum::<f64>() / n));
+        rows.push(row("cosine_min", None, least));
         let same = |(a, b): (&Vec<f32>, &Vec<f32>)| {
             let texts = |c: &Captioner, e: &[f32]| -> Vec<String> {
                 c.rank(e).ladder.into_iter().map(|r| r.text).collect()
@@ -138,7 +125,7 @@ impl Gate {
         };
         let compared = points().take(LADDERS).count().max(1) as f64;
         let agree = points().take(LADDERS).filter(|pair| same(*pair)).count() as f64;
-        rows.push(agreement(SAME_LADDER, agree / compared));
+        rows.push(row(SAME_LADDER, None, agree / compared));
         let drop = 100.0 * (before["acc1"] - after["acc1"]);
         Ok(Self {
             rows,

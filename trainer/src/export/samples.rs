@@ -102,21 +102,15 @@ fn with_files(worker: &str, samples: &[Sample]) -> Option<String> {
     let (build, after) = rest.split_once(BUILD.1)?;
     let mut build: Value = serde_json::from_str(&format!("{build}}}")).ok()?;
     let shell = build.get_mut("shell")?.as_array_mut()?;
-    shell.retain(|file| {
-        !file
-            .as_str()
-            .is_some_and(|name| name.starts_with("samples/"))
-    });
+    let is_sample = |name: &str| name.starts_with("samples/");
+    shell.retain(|file| !file.as_str().is_some_and(is_sample));
     for number in 1..=samples.len() {
         shell.push(format!("samples/own-{number}.jpg").into());
         shell.push(format!("samples/small/own-{number}.jpg").into());
     }
-    let photos: Vec<u8> = samples
-        .iter()
-        .flat_map(|sample| sample.photo.clone())
-        .collect();
+    let photos: Vec<&[u8]> = samples.iter().map(|sample| &sample.photo[..]).collect();
     let version = build.get("version")?.as_str()?;
-    build["version"] = format!("{version}-{}", &sha256_hex(&photos)[..8]).into();
+    build["version"] = format!("{version}-{}", &sha256_hex(&photos.concat())[..8]).into();
     Some(format!("{before}{}{build:#};{after}", BUILD.0))
 }
 

@@ -102,11 +102,7 @@ impl Site {
             .map_err(|e| usage(format!("{}/manifest.json: {e}", bundle.display())))?;
         let parsed = Manifest::parse(&manifest)?;
         let hidden = |ending: &str| {
-            let name = self
-                .folder
-                .file_name()
-                .unwrap_or_default()
-                .to_string_lossy();
+            let name = self.folder.file_name().unwrap_or_default().display();
             let path = self.folder.with_file_name(format!(".{name}.{ending}"));
             Temporary::new(path.clone()).with_context(|| format!("removing {}", path.display()))
         };

@@ -64,7 +64,6 @@ impl Average {
         self.model = model.clone().valid().map(&mut towards);
     }
 
-    /// Returns the model.
     pub(super) fn model(&self) -> &DualEncoder {
         &self.model
     }

@@ -7,7 +7,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow};
 use burn::optim::ModuleOptimizer;
 use burn::tensor::Bytes;
 use espalier_checkpoints::model_file::ModelCard;
@@ -79,9 +79,8 @@ pub fn save(
     if let Some(classifier) = content.classifier {
         write(CLASSIFIER, classifier)?;
     }
-    let optim = optimizer
-        .into_bytes()
-        .map_err(|e| anyhow::anyhow!("optimiser state: {e:?}"))?;
+    let optim = optimizer.into_bytes();
+    let optim = optim.map_err(|e| anyhow!("optimiser state: {e:?}"))?;
     write(OPTIM, &optim)?;
     write(STATE, &serde_json::to_vec_pretty(state)?)?;
     if path.exists() {
@@ -139,13 +138,10 @@ pub fn remove_temporary(folder: &Path) -> anyhow::Result<()> {
 /// Bad usage when the folder is not a complete checkpoint.
 pub fn read_state(path: &Path) -> anyhow::Result<State> {
     let file = path.join(STATE);
-    let bytes = read::bytes(&file).map_err(|e| {
-        usage(format!(
-            "{}: expected a checkpoint folder: {e}",
-            file.display()
-        ))
-    })?;
-    serde_json::from_slice(&bytes).map_err(|e| usage(format!("{}: {e}", file.display())))
+    let fail = |reason: String| usage(format!("{}: {reason}", file.display()));
+    let bytes = read::bytes(&file);
+    let bytes = bytes.map_err(|e| fail(format!("expected a checkpoint folder: {e}")))?;
+    serde_json::from_slice(&bytes).map_err(|e| fail(e.to_string()))
 }
 
 /// Loads the state of a checkpoint into the optimiser.
@@ -155,13 +151,11 @@ pub fn read_state(path: &Path) -> anyhow::Result<State> {
 pub fn read_optimizer(path: &Path, optimizer: ModuleOptimizer) -> anyhow::Result<ModuleOptimizer> {
     let file = path.join(OPTIM);
     let bytes = read::bytes(&file).with_context(|| format!("reading {}", file.display()))?;
-    match optimizer.from_bytes(Bytes::from_bytes_vec(bytes)) {
-        Ok(optimizer) => Ok(optimizer),
-        Err(e) => bail!(
-            "{}: expected the state of an optimiser: {e:?}",
-            file.display()
-        ),
-    }
+    let read = optimizer.from_bytes(Bytes::from_bytes_vec(bytes));
+    read.map_err(|e| {
+        let file = file.display();
+        anyhow!("{file}: expected the state of an optimiser: {e:?}")
+    })
 }
 
 #[cfg(test)]
@@ -224,10 +218,8 @@ mod tests {
         let bytes = |optimizer: &ModuleOptimizer| optimizer.into_bytes().unwrap().to_vec();
         assert_eq!(bytes(&read), bytes(&optimizer));
         let message = read_state(folder).unwrap_err().to_string();
-        assert!(
-            message.contains("expected a checkpoint folder"),
-            "{message}"
-        );
+        let expected = "expected a checkpoint folder";
+        assert!(message.contains(expected), "{message}");
     }
 
     #[test]
@@ -248,10 +240,8 @@ mod tests {
         }
         remove_temporary(dir.path()).unwrap();
         let others = [".checkpoint_of_mine", ".notes", ".notes.tmp"];
-        assert_eq!(
-            names(&all),
-            [&others[..], &["checkpoint_00000003"]].concat()
-        );
+        let kept = [&others[..], &["checkpoint_00000003"]].concat();
+        assert_eq!(names(&all), kept);
         remove(&whole).unwrap();
         assert_eq!(names(&all), others);
     }

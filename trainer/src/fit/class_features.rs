@@ -6,28 +6,19 @@
 //! Measurements in Taxonomic Problems"; Hastie, Tibshirani and Friedman 2009, "The Elements of
 //! Statistical Learning", eq. 4.10). Solved for the means: `mu_c = m + g S (w_c - w)`, where `m` is
 //! the mean of all features, `w` is the mean of all rows, and `g = 1`. A feature is sampled as
-//! `x ~ N(mu_c, n^2 S)`.
+//! `x ~ N(mu_c, n^2 S)`. `g` is `dataset.synthetic_spread`, `n` is `dataset.synthetic_noise`.
 
 use burn::tensor::{Device, Tensor, TensorData};
 use espalier_data::records::random::Random;
 use espalier_eval::tensors;
+
+use crate::config::DatasetConfig;
 
 /// Number of rows that are multiplied at a time.
 const BLOCK: usize = 4096;
 /// Share of the mean variance that is added to each variance. It keeps the covariance positive
 /// definite when a feature is constant.
 const RIDGE: f64 = 1e-6;
-
-/// Settings of the sampling.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct SamplingSettings {
-    /// Share of the diagonal in the covariance, in [0, 1].
-    pub(super) shrinkage: f64,
-    /// `g`: factor on the distance of the class means from the overall mean.
-    pub(super) spread: f64,
-    /// `n`: standard deviation of the noise, as a multiple of that within the classes.
-    pub(super) noise: f64,
-}
 
 /// Covariance of features, row major.
 #[derive(Clone, Debug, PartialEq)]
@@ -164,16 +155,16 @@ impl ClassFeatures {
     pub(super) fn new(
         covariance: Covariance,
         rows: Tensor<2>,
-        settings: SamplingSettings,
+        settings: &DatasetConfig,
         device: &Device,
     ) -> anyhow::Result<Self> {
         let width = covariance.width;
-        let covariance = covariance.shrunk(settings.shrinkage);
+        let covariance = covariance.shrunk(settings.synthetic_shrinkage);
         let root = cholesky(&covariance.values, width).ok_or_else(|| {
             anyhow::anyhow!(
                 "the covariance of the features is not positive definite; raise \
                  dataset.synthetic_shrinkage, found {}",
-                settings.shrinkage
+                settings.synthetic_shrinkage
             )
         })?;
         let square = |values: &[f64], scale: f64| {
@@ -184,8 +175,9 @@ impl ClassFeatures {
         let mean = tensors::matrix(mean, width, device);
         let centred_rows = rows.clone() - rows.mean_dim(0);
         Ok(Self {
-            means: mean + centred_rows.matmul(square(&covariance.values, settings.spread)),
-            noise: square(&root, settings.noise).transpose(),
+            means: mean
+                + centred_rows.matmul(square(&covariance.values, settings.synthetic_spread)),
+            noise: square(&root, settings.synthetic_noise).transpose(),
             non_negative: !covariance.negative,
         })
     }
@@ -203,10 +195,9 @@ impl ClassFeatures {
         let normal = tensors::matrix(normal(count * width, random), width, &device);
         let rows = Tensor::from_data(TensorData::new(class_rows, [count]), &device);
         let drawn = self.means.clone().select(0, rows) + normal.matmul(self.noise.clone());
-        if self.non_negative {
-            drawn.clamp_min(0.0)
-        } else {
-            drawn
+        match self.non_negative {
+            true => drawn.clamp_min(0.0),
+            false => drawn,
         }
     }
 }
@@ -228,6 +219,7 @@ mod tests {
     use espalier_data::records::random::Purpose;
 
     use super::*;
+    use crate::config::TrainConfig;
 
     fn random() -> Random {
         Random::new(3, Purpose::SyntheticFeatures, 0, 0)
@@ -263,11 +255,8 @@ mod tests {
         // Three classes leave one degree of freedom for two numbers.
         let all = estimate(&[0, 0, 1, 2]);
         assert!(!all.within);
-        assert!(
-            (all.values[0] - 10004.0 / 3.0).abs() < 0.1,
-            "{:?}",
-            all.values
-        );
+        let variance = all.values[0];
+        assert!((variance - 10004.0 / 3.0).abs() < 0.1, "{variance}");
     }
 
     #[test]
@@ -281,12 +270,13 @@ mod tests {
             negative: true,
         };
         let rows = Tensor::<2>::from_floats([[1.0, 0.0], [0.0, 3.0], [2.0, 0.0]], &device);
-        let settings = SamplingSettings {
-            shrinkage: 0.0,
-            spread: 2.0,
-            noise: 0.5,
-        };
-        let classes = ClassFeatures::new(covariance, rows, settings, &device).unwrap();
+        let settings = TrainConfig::of_pairs(&[
+            "dataset.synthetic_shrinkage=0.0",
+            "dataset.synthetic_spread=2.0",
+            "dataset.synthetic_noise=0.5",
+        ]);
+        let settings = settings.unwrap().dataset;
+        let classes = ClassFeatures::new(covariance, rows, &settings, &device).unwrap();
         let drawn = classes.draw(20_000, &[1], &mut random());
         let drawn = tensors::values(drawn).unwrap();
         let mean = |at: usize| drawn.chunks(2).map(|r| f64::from(r[at])).sum::<f64>() / 20_000.0;

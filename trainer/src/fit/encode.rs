@@ -61,7 +61,7 @@ impl Encoder for LockedEncoder {
 
 /// Settings for computing the features of a run.
 pub(super) struct FeaturePass<'a> {
-    /// Settings for batches of images.
+    /// How batches are made, from images.
     pub(super) spec: &'a BatchSpec,
     /// Largest number of records, for a dry run.
     pub(super) max_records: Option<u64>,
@@ -71,25 +71,10 @@ pub(super) struct FeaturePass<'a> {
 
 /// The features of a run.
 pub(super) struct RunFeatures {
-    /// The training data.
     pub(super) train: PrecomputedFeatures,
-    /// The validation data.
     pub(super) validation: Option<PrecomputedFeatures>,
     /// Features of outlier images, where the loss uses them.
     pub(super) outliers: Option<Arc<FeatureRows>>,
-}
-
-impl RunFeatures {
-    /// Returns the settings for batches of cached features: without augmentation.
-    pub(super) fn spec(rows: &Arc<FeatureRows>, spec: BatchSpec) -> BatchSpec {
-        BatchSpec {
-            features: Some(Arc::clone(rows)),
-            augment: None,
-            mirror: false,
-            corruption: 0.0,
-            ..spec
-        }
-    }
 }
 
 /// Describes the features of the training data.
@@ -111,27 +96,8 @@ impl Run {
         chosen.unwrap_or_else(|| cache_folder("features"))
     }
 
-    /// As [`features`](Self::features), on rank 0 before the others, which then find the features in
-    /// the cache.
-    pub(super) fn features_in_turn(
-        &self,
-        model: &DualEncoder,
-        card: &ModelCard,
-        pass: &FeaturePass<'_>,
-        log: &mut dyn FnMut(&str) -> anyhow::Result<()>,
-    ) -> anyhow::Result<Option<RunFeatures>> {
-        if !self.ranks.is_root() {
-            self.ranks.barrier();
-        }
-        let features = self.features(model, card, pass, log)?;
-        if self.ranks.is_root() {
-            self.ranks.barrier();
-        }
-        Ok(features)
-    }
-
     /// Computes or reads the features of all images of the run, where the run caches them.
-    fn features(
+    pub(super) fn features(
         &self,
         model: &DualEncoder,
         card: &ModelCard,
@@ -153,7 +119,7 @@ impl Run {
         let threads = self.micro_batching().threads;
         let encoder = LockedEncoder::new(model, &card.config, &self.device, threads)?;
         let folder = self.feature_folder();
-        let settings = |views: u32, max_records: Option<u64>| PrecomputeSettings {
+        let settings = |views: u32| PrecomputeSettings {
             encoder: &encoder,
             views: ViewSpec {
                 evaluation: Preprocess {
@@ -164,9 +130,7 @@ impl Run {
                 augmented: spec.clone(),
             },
             crops: spec.needs == Needs::Boxes,
-            // A dry run reads existing files but writes none.
             folder: Some(folder.clone()),
-            writes: max_records.is_none(),
             max_records,
             stop: pass.stop,
         };
@@ -178,11 +142,10 @@ impl Run {
                  fewer files, or give train.keep_features=false"
             ))?;
         }
-        let training_views = settings(d.feature_views, max_records);
-        let train = precompute(&self.source.data, &training_views, log)?;
+        let train = precompute(&self.source.data, &settings(d.feature_views), log)?;
         let validation = match &self.validation {
             Some(source) if max_records.is_none() => {
-                Some(precompute(&source.data, &settings(1, max_records), log)?)
+                Some(precompute(&source.data, &settings(1), log)?)
             }
             _ => None,
         };

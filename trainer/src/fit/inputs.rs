@@ -114,9 +114,7 @@ fn distill_inputs(batch: &DistillBatch, device: &Device) -> DistillInputs {
     DistillInputs {
         labels: batch.labels,
         targets: targets(&batch.targets),
-        drawn: batch
-            .drawn
-            .as_ref()
+        drawn: (batch.drawn.as_ref())
             .map(|(features, values)| (feature_tensor(features, device), targets(values))),
     }
 }
@@ -260,8 +258,7 @@ impl StepInputs {
         let of_samples = |batch_images| images(batch_images, batch.image_rows.first, count);
         Self {
             images: of_samples(&batch.images),
-            same_images: batch
-                .same_images()
+            same_images: (batch.same_images())
                 .map_or_else(Groups::default, |groups| Groups::new(&groups)),
             captions: Tokens::new(&batch.captions, device),
             content: match &batch.content {
@@ -293,9 +290,7 @@ impl StepInputs {
                 }
             }),
             order: batch.order.as_ref().map(|texts| Tokens::new(texts, device)),
-            nouns: batch
-                .nouns
-                .as_ref()
+            nouns: (batch.nouns.as_ref())
                 .map(|nouns| noun_inputs(nouns, batch.anchors.as_deref(), device)),
             anchors: (batch.anchors.as_ref())
                 .map(|anchors| matrix(anchors.values.clone(), anchors.width, device)),

@@ -56,11 +56,7 @@ impl Input {
                 let pooled = cast_input(micro_batch.of(batches)?, precision);
                 model.image.project(pooled)
             }
-            Self::Texts(tokens) => {
-                let (from, count) = micro_batch.rows(tokens.rows());
-                let tokens = (count > 0).then(|| tokens.narrow(from, count))?;
-                model.text.forward(&tokens)
-            }
+            Self::Texts(tokens) => model.text.forward(&micro_batch.texts(tokens)?),
             Self::PooledTexts(_, features) => {
                 let features = micro_batch.of(std::slice::from_ref(features.as_ref()))?;
                 model.text.project(cast_input(features, precision))
@@ -96,8 +92,14 @@ impl MicroBatch {
         share(total, self.index, self.count)
     }
 
+    /// Returns its texts; `None` if there are none.
+    pub(super) fn texts(self, tokens: &Tokens) -> Option<Tokens> {
+        let (from, count) = self.rows(tokens.rows());
+        (count > 0).then(|| tokens.narrow(from, count))
+    }
+
     /// Returns its rows of several batches, one after the other; `None` if there are none.
-    fn of<const D: usize>(self, batches: &[Rows<D>]) -> Option<Tensor<D>> {
+    pub(super) fn of<const D: usize>(self, batches: &[Rows<D>]) -> Option<Tensor<D>> {
         let rows = batches.iter().filter_map(|batch| {
             let (from, count) = self.rows(batch.total);
             (count > 0).then(|| batch.narrow(from, count))

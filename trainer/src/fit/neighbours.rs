@@ -21,20 +21,16 @@ impl Neighbours {
     /// `rows [all classes, d]`
     pub(super) fn new(rows: Tensor<2>, classes: &[usize]) -> anyhow::Result<Self> {
         let rows = rows.clone() - rows.mean_dim(0);
-        let norms = (rows.clone() * rows.clone())
-            .sum_dim(1)
-            .sqrt()
-            .clamp_min(1e-12);
-        let rows = rows / norms;
+        let squares = (rows.clone() * rows.clone()).sum_dim(1);
+        let rows = rows / squares.sqrt().clamp_min(1e-12);
         let [count, _] = rows.dims();
         let cosines = values(rows.clone().matmul(rows.transpose()))?;
         let group = |class: &usize| {
             let row = &cosines[class * count..][..count];
             let mut nearest = classes.to_vec();
             nearest.sort_by(|a, b| {
-                (*b == *class)
-                    .cmp(&(*a == *class))
-                    .then(row[*b].total_cmp(&row[*a]))
+                let is_class = (b == class).cmp(&(a == class));
+                is_class.then(row[*b].total_cmp(&row[*a]))
             });
             nearest.truncate(GROUP);
             nearest
@@ -70,12 +66,10 @@ mod tests {
         let rows = Tensor::from_data(TensorData::new(rows, [12, 2]), &Device::flex());
         let classes: Vec<usize> = (0..12).filter(|c| *c != 10).collect();
         let groups = Neighbours::new(rows, &classes).unwrap();
-        let first: std::collections::BTreeSet<usize> = groups.0[0].iter().copied().collect();
-        assert_eq!((groups.0[0][0], groups.0[0].len()), (0, GROUP));
-        assert!(
-            [1, 2, 3, 9, 11].iter().all(|near| first.contains(near)),
-            "{first:?}"
-        );
+        let first = &groups.0[0];
+        assert_eq!((first[0], first.len()), (0, GROUP));
+        let near = [1, 2, 3, 9, 11];
+        assert!(near.iter().all(|at| first.contains(at)), "{first:?}");
         assert!(!first.contains(&10) && !first.contains(&6));
         let random = &mut Random::new(0, Purpose::SyntheticFeatures, 0, 0);
         let drawn = groups.draw(GROUP, random);

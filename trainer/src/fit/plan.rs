@@ -105,10 +105,9 @@ impl Run {
             min_box_px: d.min_box_px.unwrap_or_else(|| default_min_box_px(size)),
             phrases_as_boxes: d.kind == DatasetKind::Captions,
             seed: t.seed,
-            workers: if d.workers == 0 {
-                self.cores
-            } else {
-                d.workers
+            workers: match d.workers {
+                0 => self.cores,
+                n => n,
             },
             lanes: d.lanes,
             share: (self.ranks.rank(), self.ranks.world()),
@@ -146,7 +145,8 @@ impl Run {
         tokenizer: &Tokenizer,
         architecture: &DualConfig,
     ) -> TokenBatch {
-        let text = self.method().root_text().unwrap_or_default().to_owned();
+        let method = self.method();
+        let text = method.root_text().unwrap_or_default();
         tokenizer.encode_batch(&[text], architecture.text.context)
     }
 
@@ -201,7 +201,7 @@ impl Run {
         let layers = match is_locked {
             true => {
                 let store = self.text_store(model)?;
-                Some(TextFeatures::before_projection(&model.text, on, store))
+                Some(TextFeatures::new(&model.text, false, on, store))
             }
             false => None,
         };
@@ -312,16 +312,12 @@ mod tests {
     fn steps_are_given_or_follow_from_epochs() {
         let given = run(&["train.steps=7", "train.batch_size=4"]);
         assert_eq!(given.total_steps(41), 7);
-        let epochs = run(&["train.steps=0", "train.batch_size=4", "train.epochs=3"]);
+        let three_epochs = ["train.steps=0", "train.batch_size=4", "train.epochs=3"];
+        let epochs = run(&three_epochs);
         // Ten whole batches of an epoch, but at least one.
         assert_eq!((epochs.total_steps(41), epochs.total_steps(3)), (30, 3));
         assert_eq!(epochs.samples_of_epoch(41), 41);
-        let part = run(&[
-            "train.steps=0",
-            "train.batch_size=4",
-            "train.epochs=3",
-            "train.num_samples=20",
-        ]);
+        let part = run(&[&three_epochs[..], &["train.num_samples=20"]].concat());
         assert_eq!((part.samples_of_epoch(41), part.total_steps(41)), (20, 15));
     }
 
@@ -344,10 +340,11 @@ mod tests {
         let threads = |settings: &[&str]| run(settings).micro_batching().threads;
         assert_eq!(threads(&["train.encoder_threads=0"]), 3);
         assert_eq!(threads(&["train.encoder_threads=4"]), 4);
-        assert_eq!(
-            threads(&["train.encoder_threads=4", "train.deterministic=true"]),
-            DETERMINISTIC_THREADS
-        );
+        let mut fixed = run(&["train.encoder_threads=4", "train.deterministic=true"]);
+        assert_eq!(fixed.micro_batching().threads, DETERMINISTIC_THREADS);
+        // The processes of a deterministic run share its threads.
+        fixed.ranks = Rc::new(SecondOfTwo);
+        assert_eq!(fixed.micro_batching().threads, 1);
     }
 
     #[test]
@@ -358,18 +355,9 @@ mod tests {
         };
         assert_eq!(trained(&[]), [true; 3]);
         assert_eq!(trained(&["train.lock_image=true"]), [false, true, true]);
-        assert_eq!(
-            trained(&["train.lock_projection=true"]),
-            [true, false, true]
-        );
+        let locked = "train.lock_projection=true";
+        assert_eq!(trained(&[locked]), [true, false, true]);
         assert_eq!(trained(&["train.lock_text=true"]), [true, true, false]);
-    }
-
-    #[test]
-    fn the_threads_of_a_deterministic_run_are_shared_by_its_processes() {
-        let mut run = run(&["train.deterministic=true"]);
-        run.ranks = Rc::new(SecondOfTwo);
-        assert_eq!(run.micro_batching().threads, 1);
     }
 
     #[test]
@@ -390,14 +378,9 @@ mod tests {
         run.ranks = Rc::new(SecondOfTwo);
         let architecture = run.architecture();
         let spec = run.spec(&architecture);
-        assert_eq!(
-            (spec.needs, spec.seed, spec.batch_size),
-            (Needs::Captions, 11, 4)
-        );
-        assert_eq!(
-            (spec.cross_image, spec.mirror, spec.white_pad),
-            (3, true, false)
-        );
+        assert_eq!((spec.needs, spec.seed), (Needs::Captions, 11));
+        assert_eq!((spec.batch_size, spec.cross_image), (4, 3));
+        assert!(spec.mirror && !spec.white_pad);
         assert_eq!(spec.augment.map(|crop| crop.scale), Some((0.25, 0.75)));
         assert_eq!((spec.corruption, spec.min_box_px), (0.125, 9.5));
         assert_eq!((spec.lanes, spec.share, spec.max_broken), (2, (1, 2), 0.5));
@@ -424,9 +407,8 @@ mod tests {
             let model = small.init(&run.device);
             let tokenizer = run.architecture().text.tokenizer(MERGES).unwrap();
             let optimizer = optimizer(&run.config.optim).unwrap();
-            let learner = run
-                .learner((model, None), optimizer, &tokenizer, 100)
-                .unwrap();
+            let learner = run.learner((model, None), optimizer, &tokenizer, 100);
+            let learner = learner.unwrap();
             assert_eq!(learner.patches, run.architecture().vision.patches());
             learner
         };
@@ -460,21 +442,13 @@ mod tests {
 
     #[test]
     fn the_root_is_the_text_of_the_method() {
-        let root = |method: &str| {
+        // A method without a root gets the empty text.
+        for (method, text) in [("rcme", "Eukarya"), ("clip", "")] {
             let run = run(&[&format!("train.method=\"{method}\"")]);
             let architecture = run.architecture();
             let tokenizer = architecture.text.tokenizer(MERGES).unwrap();
-            let encoded = |text: &str| {
-                let texts = [text.to_owned()];
-                tokenizer.encode_batch(&texts, architecture.text.context)
-            };
-            let texts = ["Eukarya", ""].map(|text| encoded(text).ids);
-            (run.root_tokens(&tokenizer, &architecture).ids, texts)
-        };
-        let (rcme, [named, _]) = root("rcme");
-        assert_eq!(rcme, named);
-        // A method without a root gets the empty text.
-        let (clip, [_, empty]) = root("clip");
-        assert_eq!(clip, empty);
+            let expected = tokenizer.encode_batch(&[text], architecture.text.context);
+            assert_eq!(run.root_tokens(&tokenizer, &architecture), expected);
+        }
     }
 }

@@ -54,11 +54,8 @@ pub(super) struct TrainingData {
 impl TrainingData {
     fn new(run: &Run, spec: BatchSpec, features: Option<RunFeatures>) -> Self {
         let with_lineages = |source: &Source| {
-            let lineages = source.lineages.clone();
-            let spec = BatchSpec {
-                lineages,
-                ..spec.clone()
-            };
+            let mut spec = spec.clone();
+            spec.lineages = source.lineages.clone();
             (Arc::clone(&source.data), spec)
         };
         let validation = run.validation.as_ref().map(with_lineages);
@@ -75,11 +72,22 @@ impl TrainingData {
         Self {
             data: features.train.data,
             rows: Some(Arc::clone(&features.train.rows)),
-            spec: RunFeatures::spec(&features.train.rows, spec),
+            spec: with_features(spec, &features.train.rows),
             validation: validation
-                .map(|(cached, (_, spec))| (cached.data, RunFeatures::spec(&cached.rows, spec))),
+                .map(|(cached, (_, spec))| (cached.data, with_features(spec, &cached.rows))),
             outliers: features.outliers,
         }
+    }
+}
+
+/// Returns the settings for batches of cached features: without augmentation.
+fn with_features(spec: BatchSpec, rows: &Arc<FeatureRows>) -> BatchSpec {
+    BatchSpec {
+        features: Some(Arc::clone(rows)),
+        augment: None,
+        mirror: false,
+        corruption: 0.0,
+        ..spec
     }
 }
 
@@ -88,9 +96,8 @@ impl Run {
     pub(super) fn initialise(&self) -> anyhow::Result<Initialised> {
         let architecture = self.architecture();
         architecture.validate()?;
-        let tokenizer = architecture
-            .text
-            .tokenizer(vocabulary(&architecture.text))?;
+        let text = &architecture.text;
+        let tokenizer = text.tokenizer(vocabulary(text))?;
         let mut card = self.card(&architecture)?;
         let model = self.build(&architecture, &mut card)?;
         Ok(Initialised {
@@ -124,7 +131,14 @@ impl Run {
             max_records,
             stop,
         };
-        let features = self.features_in_turn(&model.0, &card, &pass, log)?;
+        // Rank 0 computes the features before the others, which then find them in the cache.
+        if !self.ranks.is_root() {
+            self.ranks.barrier();
+        }
+        let features = self.features(&model.0, &card, &pass, log)?;
+        if self.ranks.is_root() {
+            self.ranks.barrier();
+        }
         // Until here, ranks wait for the features without a limit.
         self.ranks
             .set_time_limit(Duration::from_secs(self.config.train.rank_timeout));

@@ -81,16 +81,10 @@ fn truncate_after(path: &Path, step: u64) -> anyhow::Result<()> {
     let Ok(text) = std::fs::read_to_string(path) else {
         return Ok(());
     };
-    let retained: String = text
-        .lines()
-        .filter(|line| {
-            let value: Option<Value> = serde_json::from_str(line).ok();
-            value
-                .and_then(|v| v["step"].as_u64())
-                .is_some_and(|s| s <= step)
-        })
-        .flat_map(|line| [line, "\n"])
-        .collect();
+    let step_of = |line: &str| serde_json::from_str::<Value>(line).ok()?["step"].as_u64();
+    let lines = text.lines();
+    let retained = lines.filter(|line| step_of(line).is_some_and(|at| at <= step));
+    let retained: String = retained.flat_map(|line| [line, "\n"]).collect();
     write_atomic(path, retained.as_bytes())
 }
 
@@ -136,28 +130,23 @@ impl Reporter {
             file.with_context(|| format!("opening {}", path.display()))
         };
         let plain = !stderr().is_terminal();
-        let target = if plain {
-            ProgressDrawTarget::hidden()
-        } else {
-            ProgressDrawTarget::stderr_with_hz(4)
+        let target = match plain {
+            true => ProgressDrawTarget::hidden(),
+            false => ProgressDrawTarget::stderr_with_hz(4),
         };
         let style = ProgressStyle::with_template("{bar:24} {pos}/{len}  {msg}")
             .context("progress template")?;
         let bar = ProgressBar::with_draw_target(Some(length.total), target)
             .with_style(style)
             .with_position(length.steps_before);
+        let metrics = || append(metrics);
+        let events = || EventFile::create(&folder.join("tensorboard"), length.steps_before);
         Ok(Self {
-            metrics: match to.contains(&ReportTo::Jsonl) {
-                true => Some(append(metrics)?),
-                false => None,
-            },
-            events: match to.contains(&ReportTo::Tensorboard) {
-                true => Some(EventFile::create(
-                    &folder.join("tensorboard"),
-                    length.steps_before,
-                )?),
-                false => None,
-            },
+            metrics: to.contains(&ReportTo::Jsonl).then(metrics).transpose()?,
+            events: to
+                .contains(&ReportTo::Tensorboard)
+                .then(events)
+                .transpose()?,
             log_file: Some(append(folder.join(LOG))?),
             bar,
             plain,
@@ -256,18 +245,11 @@ impl Reporter {
         }
         let values = line.values.iter();
         let values: String = values.map(|(name, v)| format!("{name} {v:.3}  ")).collect();
-        let text = format!(
-            "{values}lr {:.2e}  {rate:.1} images/s  {} left",
-            line.lr,
-            clock(left)
-        );
         let brief = format!("{} left", clock(left));
+        let text = format!("{values}lr {:.2e}  {rate:.1} images/s  {brief}", line.lr);
         self.bar.set_position(line.step);
-        self.bar.set_message(if self.is_brief {
-            brief.clone()
-        } else {
-            text.clone()
-        });
+        let message = if self.is_brief { &brief } else { &text };
+        self.bar.set_message(message.clone());
         let line_due = self.last_line.is_none_or(|t| t.elapsed() >= LINE_INTERVAL);
         if line_due || line.step == total {
             self.last_line = Some(Instant::now());
@@ -306,10 +288,8 @@ mod tests {
         let path = dir.path().join("metrics.jsonl");
         std::fs::write(&path, "{\"step\":10}\n{\"step\":20}\n{\"step\":30}\n{\"st").unwrap();
         truncate_after(&path, 20).unwrap();
-        assert_eq!(
-            std::fs::read_to_string(&path).unwrap(),
-            "{\"step\":10}\n{\"step\":20}\n"
-        );
+        let retained = std::fs::read_to_string(&path).unwrap();
+        assert_eq!(retained, "{\"step\":10}\n{\"step\":20}\n");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The run from its folder and configuration to its last checkpoint.
 
-use std::fs;
+use std::fs::{self, DirEntry};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -10,7 +10,7 @@ use anyhow::Context;
 use burn::optim::ModuleOptimizer;
 use espalier_core::model::DualEncoder;
 use espalier_data::records::order::records_of_epoch;
-use espalier_data::{BatchStream, Dataset, Needs, Positions};
+use espalier_data::{BatchStream, Needs, Positions};
 use espalier_io::disk::run_folder::{CHECKPOINTS, LAST, METRICS, MODEL};
 use espalier_io::exit::usage;
 
@@ -34,8 +34,7 @@ impl Run {
     /// before the failure are kept.
     pub fn train(&self, stop: &AtomicBool) -> anyhow::Result<FitOutcome> {
         let initialised = self.initialise()?;
-        let data = self.source.data.as_ref();
-        let (state, optimizer) = self.initial_state(data)?;
+        let (state, optimizer) = self.initial_state()?;
         let (spec, total) = (&initialised.spec, initialised.total);
         let images_per_sample = if spec.needs == Needs::Boxes { 2 } else { 1 };
         let length = Length {
@@ -49,7 +48,7 @@ impl Run {
             true => Reporter::start(&self.folder, report_to, length, self.is_brief)?,
             false => Reporter::silent(length),
         };
-        self.log_summary(&mut report, &state, data, total)?;
+        self.log_summary(&mut report, &state, total)?;
         let mut log = |line: &str| report.log(line);
         let Prepared {
             tokenizer,
@@ -97,8 +96,8 @@ impl Run {
 
     /// Returns the state and the optimiser to start with: new ones, or those of the checkpoint that
     /// the run resumes.
-    fn initial_state(&self, data: &dyn Dataset) -> anyhow::Result<(State, ModuleOptimizer)> {
-        let fingerprint = data.fingerprint();
+    fn initial_state(&self) -> anyhow::Result<(State, ModuleOptimizer)> {
+        let fingerprint = self.source.data.fingerprint();
         let optimizer = optimizer(&self.config.optim)?;
         let Some(path) = &self.resume else {
             let state = State {
@@ -128,14 +127,8 @@ impl Run {
         summary::at_chance(&self.folder, level)
     }
 
-    fn log_summary(
-        &self,
-        report: &mut Reporter,
-        state: &State,
-        data: &dyn Dataset,
-        total: u64,
-    ) -> anyhow::Result<()> {
-        let t = &self.config.train;
+    fn log_summary(&self, report: &mut Reporter, state: &State, total: u64) -> anyhow::Result<()> {
+        let (t, data) = (&self.config.train, self.source.data.as_ref());
         let batch = self.config.samples_of_step();
         let samples = total * batch as u64;
         let of_epoch = self.samples_of_epoch(records_of_epoch(data));
@@ -143,17 +136,14 @@ impl Run {
             0 => String::new(),
             n => format!(" of {n} samples"),
         };
-        let chance = self
-            .method()
-            .chance_level(batch)
-            .map(|(term, value)| format!("; chance level of {term}: {value:.4}"))
-            .unwrap_or_default();
+        let chance = self.method().chance_level(batch);
+        let chance = chance.map(|(term, value)| format!("; chance level of {term}: {value:.4}"));
         report.log(&format!(
-            "{} on {} records: {total} steps of {} samples, {samples} samples, {:.2} epochs{of}{chance}",
+            "{} on {} records: {total} steps of {batch} samples, {samples} samples, {:.2} epochs{of}{}",
             t.method.name(),
             data.records(),
-            batch,
             samples as f64 / of_epoch.max(1) as f64,
+            chance.unwrap_or_default(),
         ))?;
         for (rule, entries) in data.left_out() {
             report.log(&format!("left out, {}", entries.line(&rule)))?;
@@ -235,7 +225,7 @@ pub fn folder(logs: &Path, name: &str, resume: bool) -> anyhow::Result<PathBuf> 
             folder.display()
         )));
     }
-    fs::create_dir_all(folder.join("checkpoints"))
+    fs::create_dir_all(folder.join(CHECKPOINTS))
         .with_context(|| format!("creating {}", folder.display()))?;
     Ok(folder)
 }
@@ -253,18 +243,23 @@ pub fn begin_again(folder: &Path) -> anyhow::Result<()> {
             weights.display()
         )));
     }
-    let fail = |path: &Path| format!("removing {} of a run without a checkpoint", path.display());
-    for name in ["config.toml", METRICS, LOG, LAST] {
+    for name in [
+        "config.toml",
+        METRICS,
+        LOG,
+        LAST,
+        CHECKPOINTS,
+        "tensorboard",
+    ] {
         let path = folder.join(name);
-        if path.exists() {
-            fs::remove_file(&path).with_context(|| fail(&path))?;
-        }
-    }
-    for name in [CHECKPOINTS, "tensorboard"] {
-        let path = folder.join(name);
-        if path.exists() {
-            fs::remove_dir_all(&path).with_context(|| fail(&path))?;
-        }
+        let removed = match path.is_dir() {
+            true => fs::remove_dir_all(&path),
+            false if path.exists() => fs::remove_file(&path),
+            false => Ok(()),
+        };
+        removed.with_context(|| {
+            format!("removing {} of a run without a checkpoint", path.display())
+        })?;
     }
     Ok(())
 }
@@ -272,14 +267,10 @@ pub fn begin_again(folder: &Path) -> anyhow::Result<()> {
 /// Returns weights in the folder of a run without complete checkpoints. A user may have removed the rest.
 fn weights_without_state(folder: &Path) -> Option<PathBuf> {
     let entries = fs::read_dir(folder.join(CHECKPOINTS)).ok()?;
-    let is_temporary = |path: &Path| {
-        let name = path.file_name().unwrap_or_default();
-        name.to_string_lossy().starts_with('.')
-    };
-    let kept = entries.flatten().map(|entry| entry.path());
-    kept.filter(|path| !is_temporary(path))
-        .map(|path| path.join(MODEL))
-        .find(|weights| weights.is_file())
+    let is_temporary = |entry: &DirEntry| entry.file_name().to_string_lossy().starts_with('.');
+    let kept = entries.flatten().filter(|entry| !is_temporary(entry));
+    let mut weights = kept.map(|entry| entry.path().join(MODEL));
+    weights.find(|weights| weights.is_file())
 }
 
 #[cfg(test)]

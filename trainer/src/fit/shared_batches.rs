@@ -49,14 +49,13 @@ fn exchange(
     let is_mine =
         |lane: usize| read.iter().position(|lanes| lanes.contains(&lane)) == Some(ranks.rank());
     let is_wanted = |lane: usize| read.iter().any(|lanes| !lanes.contains(&lane));
-    let own = parts.iter();
+    let sums = parts.iter().map(|part| (part.lane, check_sum(&part.batch)));
+    let lacking = parts
+        .iter()
+        .filter(|part| is_mine(part.lane) && is_wanted(part.lane));
     let message = Message {
-        sums: own
-            .clone()
-            .map(|part| (part.lane, check_sum(&part.batch)))
-            .collect(),
-        outlines: own
-            .filter(|part| is_mine(part.lane) && is_wanted(part.lane))
+        sums: sums.collect(),
+        outlines: lacking
             .map(|part| (part.lane, Outline::of(&part.batch)))
             .collect(),
     };

@@ -9,10 +9,10 @@ use espalier_core::statements::Vocabulary;
 use espalier_core::taxonomy::Taxonomy;
 use espalier_data::formats::levels::{self, Purpose};
 use espalier_data::formats::registry::{self, Need};
-use espalier_data::formats::{captions, open, synthetic};
+use espalier_data::formats::{captions, labels, open, synthetic};
 use espalier_data::records::caption_chains::CaptionChains;
 use espalier_data::records::lineage::Lineages;
-use espalier_data::{Dataset, Grit, Hierarcaps, Labels, Mixture, Needs, Splits, Synthetic};
+use espalier_data::{Dataset, Grit, Hierarcaps, Mixture, Needs, Splits, Synthetic};
 use espalier_io::disk::read;
 use espalier_io::exit::usage;
 use toml::Table;
@@ -194,7 +194,7 @@ fn dataset(
     };
     Ok(match (d.kind, open::taxonomy_file(paths), lineages) {
         (DatasetKind::Taxonomy, Some(file), Some(lineages)) => {
-            Arc::new(Labels::new(file.display().to_string(), lineages.labels()))
+            Arc::new(labels::table(file.display().to_string(), lineages.labels()))
         }
         (DatasetKind::Taxonomy, ..) => {
             registry::open(&levels::resolved(paths, purpose), Need::Labels)?

@@ -27,16 +27,12 @@ impl Run {
         self.check_norms(architecture)?;
         let method = self.method();
         let init = self.config.model.init.as_ref();
-        let frozen = if method.needs_frozen_text() {
-            Some(self.load_or_init(architecture, init, &self.device)?.0.text)
-        } else {
-            None
+        let frozen = match method.needs_frozen_text() {
+            true => Some(self.load_or_init(architecture, init, &self.device)?.0.text),
+            false => None,
         };
         // Not the average, which a checkpoint may have too.
-        let resume = self
-            .resume
-            .as_ref()
-            .map(|checkpoint| checkpoint.join(MODEL));
+        let resume = self.resume.as_ref().map(|folder| folder.join(MODEL));
         let from = resume.as_ref().or(init);
         let (model, loaded_card) = self.load_or_init(architecture, from, &device)?;
         if let Some(loaded_card) = loaded_card {
@@ -103,7 +99,7 @@ impl Run {
     ) -> anyhow::Result<(DualEncoder, Option<ModelCard>)> {
         let new_model = || -> anyhow::Result<DualEncoder> {
             let weights = first_weights(architecture, self.config.train.seed)?;
-            Ok(load(architecture.init(device), &weights, |_| false)?)
+            Ok(load(architecture.init(device), weights)?)
         };
         let Some(path) = from else {
             return Ok((new_model()?, None));

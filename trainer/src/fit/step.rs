@@ -77,11 +77,8 @@ impl StepReport {
 
     /// Returns the names of the values that are not finite.
     pub fn not_finite(&self) -> Vec<&str> {
-        self.values
-            .iter()
-            .filter(|(_, v)| !v.is_finite())
-            .map(|(n, _)| n.as_str())
-            .collect()
+        let values = self.values.iter().filter(|(_, v)| !v.is_finite());
+        values.map(|(name, _)| name.as_str()).collect()
     }
 }
 
@@ -119,10 +116,9 @@ impl Learner {
     /// If the batch has not what the method needs.
     pub fn step(mut self, batch: &Batch, step: u64, lr: f64) -> anyhow::Result<(Self, StepReport)> {
         self.model = self.model.clamped();
-        let ramp = if step < self.entail_ramp {
-            step as f64 / self.entail_ramp as f64
-        } else {
-            1.0
+        let ramp = match step < self.entail_ramp {
+            true => step as f64 / self.entail_ramp as f64,
+            false => 1.0,
         };
         let ranks = Rc::clone(&self.ranks);
         let encoders = self.encoders(self.micro_batching);

@@ -82,6 +82,12 @@ impl<'a> StepEncoders<'a> {
         }
     }
 
+    /// Returns the micro-batches of a pass, one for each thread.
+    fn micro_batches(&self, pass: usize) -> Vec<MicroBatch> {
+        let of_thread = |thread| self.micro_batch(thread, pass);
+        (0..self.batching.threads).map(of_thread).collect()
+    }
+
     /// Returns a micro-batch of this rank. Those of one thread follow each other.
     fn micro_batch(&self, thread: usize, pass: usize) -> MicroBatch {
         let MicroBatching {
@@ -100,22 +106,15 @@ impl<'a> StepEncoders<'a> {
         forks: &[DualEncoder],
         work: impl Fn(MicroBatch, &DualEncoder) -> T + Sync,
     ) -> Vec<T> {
-        let passes = (0..self.batching.passes).map(|pass| {
-            let micro_batches: Vec<_> = (0..forks.len())
-                .map(|thread| self.micro_batch(thread, pass))
-                .collect();
-            on_threads(forks, |thread, fork| work(micro_batches[thread], fork)).into_iter()
-        });
-        let mut passes: Vec<_> = passes.collect();
-        let threads = 0..forks.len();
-        threads
-            .flat_map(|_| {
-                passes
-                    .iter_mut()
-                    .filter_map(Iterator::next)
-                    .collect::<Vec<_>>()
-            })
-            .collect()
+        let mut results: Vec<Vec<T>> = forks.iter().map(|_| Vec::new()).collect();
+        for pass in 0..self.batching.passes {
+            let micro_batches = self.micro_batches(pass);
+            let of_pass = on_threads(forks, |thread, fork| work(micro_batches[thread], fork));
+            for (thread, result) in results.iter_mut().zip(of_pass) {
+                thread.push(result);
+            }
+        }
+        results.into_iter().flatten().collect()
     }
 
     /// Returns the features of batches of images that are encoded together, one batch after the
@@ -152,11 +151,8 @@ impl<'a> StepEncoders<'a> {
             (0..self.batching.threads).map(new_fork).collect()
         });
         let features = self.on_micro_batches(locked, |micro_batch, model| {
-            let (from, count) = micro_batch.rows(images.total);
-            let rows = (count > 0).then(|| images.narrow(from, count))?;
-            let pooled = model
-                .image
-                .pooled_tokens(cast_input(rows, precision), keep.cloned());
+            let rows = cast_input(micro_batch.of(std::slice::from_ref(images))?, precision);
+            let pooled = model.image.pooled_tokens(rows, keep.cloned());
             Some(pooled.cast(FloatDType::F32))
         });
         let [width, _] = self.model.image.visual_proj.weight.dims();
@@ -206,9 +202,7 @@ impl<'a> StepEncoders<'a> {
             return encoder.project(layers.of(&tokens));
         }
         let features = self.on_micro_batches(&self.forks, |micro_batch, _| {
-            let (from, count) = micro_batch.rows(tokens.rows());
-            let rows = (count > 0).then(|| tokens.narrow(from, count))?;
-            Some(encoder.forward(&rows))
+            Some(encoder.forward(&micro_batch.texts(&tokens)?))
         });
         let [_, width] = encoder.textual_proj.weight.dims();
         let weight = self.model.image.visual_proj.weight.val().inner();
@@ -270,12 +264,8 @@ impl<'a> StepEncoders<'a> {
     /// all ranks.
     pub fn gradient(self, loss_gradients: Gradients) -> GradientsParams {
         let with_grad = |call: Call| call.leaf.grad(&loss_gradients).map(|grad| (call, grad));
-        let calls: Vec<_> = self
-            .calls
-            .take()
-            .into_iter()
-            .filter_map(with_grad)
-            .collect();
+        let calls = self.calls.take().into_iter();
+        let calls: Vec<_> = calls.filter_map(with_grad).collect();
         let mut sum = GradientsAccumulator::new();
         // Every rank has computed the whole loss. Its own parameters, the learned scalars, count
         // once.
@@ -287,9 +277,7 @@ impl<'a> StepEncoders<'a> {
         let first = self.micro_batch(0, 0).index;
         let mut threads: Vec<_> = self.forks.iter().map(|_| None).collect();
         for pass in 0..batching.passes {
-            let micro_batches: Vec<_> = (0..batching.threads)
-                .map(|thread| self.micro_batch(thread, pass))
-                .collect();
+            let micro_batches = self.micro_batches(pass);
             let parts = on_threads(&self.forks, |thread, existing| {
                 let fork = if batching.passes > 1 {
                     fork(model, batching)

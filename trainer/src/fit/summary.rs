@@ -23,9 +23,8 @@ pub(super) fn table(folder: &Path) -> Option<String> {
 /// Warns if a term of a run ends at the value of an untrained model, `level`, or above: nothing was learned. `path` is the run's
 /// folder, or a checkpoint in it.
 pub fn at_chance(path: &Path, (term, level): (&str, f64)) -> Option<String> {
-    let folder = path
-        .ancestors()
-        .find(|folder| folder.join(METRICS).is_file())?;
+    let mut folders = path.ancestors();
+    let folder = folders.find(|folder| folder.join(METRICS).is_file())?;
     let run = RunMetrics::read(folder).ok()?;
     let points = &run.series.get(term)?.training;
     let last = &points[points.len().saturating_sub(LAST)..];
@@ -106,10 +105,8 @@ mod tests {
                      {\"step\":30,\"loss\":1.5,\"lr\":0.0,\"val_loss\":1.0}\n";
         std::fs::write(folder.path().join(METRICS), lines).unwrap();
         let table = table(folder.path()).unwrap();
-        let rows: Vec<Vec<&str>> = table
-            .lines()
-            .map(|row| row.split_whitespace().collect())
-            .collect();
+        let rows = table.lines().map(|row| row.split_whitespace().collect());
+        let rows: Vec<Vec<&str>> = rows.collect();
         assert_eq!(rows[1], ["loss", "3.5000", "1.5000", "1.2500", "20"]);
         assert_eq!(rows[2], ["val_loss", "2.0000", "1.0000", "1.0000", "30"]);
         assert_eq!(rows[3], ["lr", "1.000e-4", "0.0000", "0.0000", "30"]);

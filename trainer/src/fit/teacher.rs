@@ -13,9 +13,10 @@ use espalier_data::records::random::{Purpose, Random};
 use espalier_eval::tensors::{feature_tensor, values};
 use espalier_io::exit::usage;
 
-use super::class_features::{ClassFeatures, Covariance, SamplingSettings};
+use super::class_features::{ClassFeatures, Covariance};
 use super::neighbours::Neighbours;
 use super::plan::Run;
+use crate::config::DatasetConfig;
 
 /// Number of features whose logits are computed at a time.
 const BLOCK: usize = 4096;
@@ -37,10 +38,8 @@ pub(super) struct Teacher {
 fn mean_confidence(logits: &[f32], classes: usize) -> f64 {
     let confidence = |row: &[f32]| {
         let largest = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-        1.0 / row
-            .iter()
-            .map(|v| f64::from((v - largest).exp()))
-            .sum::<f64>()
+        let powers = row.iter().map(|v| f64::from((v - largest).exp()));
+        1.0 / powers.sum::<f64>()
     };
     let rows = logits.chunks_exact(classes.max(1));
     let count = rows.len().max(1) as f64;
@@ -89,15 +88,15 @@ impl Teacher {
         self.anchors.as_ref()
     }
 
-    /// Prepares to sample features of the classes of labels.
+    /// Prepares to sample features of `labelled`, the classes of labels.
     fn with_sampled_features(
         mut self,
         rows: &FeatureRows,
-        views: usize,
-        settings: SamplingSettings,
-        (labelled, count): (Vec<usize>, usize),
+        labelled: &[usize],
+        settings: &DatasetConfig,
         log: &mut dyn FnMut(&str) -> anyhow::Result<()>,
     ) -> anyhow::Result<Self> {
+        let (views, count) = (settings.feature_views as usize, settings.synthetic_features);
         let first_views: Vec<u32> = (0..rows.count() as u32).step_by(views).collect();
         let classes = self.classifier.classes();
         let (mut photos, mut predicted, mut photo_confidence) = (Vec::new(), Vec::new(), 0.0);
@@ -105,9 +104,8 @@ impl Teacher {
             let features = rows.gather(block);
             let logits = self.logits(&features)?;
             let most_likely = |row: &[f32]| {
-                let all = row.iter().enumerate();
-                all.max_by(|a, b| a.1.total_cmp(b.1))
-                    .map_or(0, |(at, _)| at)
+                let largest = row.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1));
+                largest.map_or(0, |(at, _)| at)
             };
             predicted.extend(logits.chunks_exact(classes).map(most_likely));
             photo_confidence +=
@@ -123,10 +121,10 @@ impl Teacher {
             "around their mean (too few for a covariance within classes)"
         };
         let weight = self.classifier.linear.weight.val().transpose();
-        let groups = Neighbours::new(weight.clone(), &labelled)?;
+        let groups = Neighbours::new(weight.clone(), labelled)?;
         let gaussians = ClassFeatures::new(covariance, weight, settings, &self.device)?;
         let mut random = Random::new(self.seed, Purpose::SyntheticFeatures, 0, 1);
-        let probe = gaussians.draw(PROBE, &labelled, &mut random);
+        let probe = gaussians.draw(PROBE, labelled, &mut random);
         let sample_confidence = mean_confidence(&values(self.classifier.forward(probe))?, classes);
         log(&format!(
             "samples {count} features per step from {} classes, with the covariance of {} cached \
@@ -147,11 +145,8 @@ impl Run {
     fn anchors(&self, classifier: &Classifier) -> anyhow::Result<Anchors> {
         let init = self.config.model.init.as_ref();
         let init = init.context("loss.anchor: expected --init, found none")?;
-        let projection = model_file::open(init, &self.device)?
-            .encoder
-            .image
-            .visual_proj;
-        let projected = classifier.directions(&projection);
+        let image = model_file::open(init, &self.device)?.encoder.image;
+        let projected = classifier.directions(&image.visual_proj);
         let width = projected.dims()[1];
         let (taxonomy, classes) = (&self.source.taxonomy, &classifier.labels);
         Ok(Anchors::new(taxonomy, classes, &values(projected)?, width))
@@ -199,13 +194,7 @@ impl Run {
         if d.synthetic_features == 0 {
             return Ok(Some((teacher, distill)));
         }
-        let settings = SamplingSettings {
-            shrinkage: d.synthetic_shrinkage,
-            spread: d.synthetic_spread,
-            noise: d.synthetic_noise,
-        };
-        let (views, sampling) = (d.feature_views as usize, (labelled, d.synthetic_features));
-        let teacher = teacher.with_sampled_features(rows, views, settings, sampling, log)?;
+        let teacher = teacher.with_sampled_features(rows, &labelled, d, log)?;
         Ok(Some((teacher, distill)))
     }
 }
@@ -216,7 +205,6 @@ fn classes_of_labels(taxonomy: &Taxonomy, classes: &[String]) -> Vec<usize> {
         let node = taxonomy.find(class);
         node.is_some_and(|ix| taxonomy.node(ix).labelled)
     };
-    (0..classes.len())
-        .filter(|at| is_label(&classes[*at]))
-        .collect()
+    let all = 0..classes.len();
+    all.filter(|at| is_label(&classes[*at])).collect()
 }

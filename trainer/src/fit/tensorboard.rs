@@ -3,8 +3,7 @@
 //! The crates that write these files depend on protobuf and on an old image library; the four
 //! messages with seven fields are less code. Format: records of length, masked CRC-32C of the
 //! length, payload, masked CRC-32C of the payload (`tensorflow/core/lib/io/record_writer`), each
-//! payload an `Event`
-//! (`tensorflow/core/util/event.proto`).
+//! payload an `Event` (`tensorflow/core/util/event.proto`).
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -34,6 +33,11 @@ mod summary {
 struct Message(Vec<u8>);
 
 impl Message {
+    /// Begins an event at this time, in seconds since 1970.
+    fn event(wall_time: f64) -> Self {
+        Self::default().double(event::WALL_TIME, wall_time)
+    }
+
     fn varint(&mut self, mut value: u64) {
         while value >= 0x80 {
             self.0.push(value as u8 | 0x80);
@@ -98,30 +102,21 @@ impl EventFile {
     pub fn create(folder: &Path, first: u64) -> anyhow::Result<Self> {
         let seconds = now();
         // TensorBoard reads the files of a folder in the order of their names.
-        let name = format!(
-            "events.out.tfevents.{:010.6}.{}",
-            seconds,
-            std::process::id()
-        );
-        let path = folder.join(name);
+        let process = std::process::id();
+        let path = folder.join(format!("events.out.tfevents.{seconds:010.6}.{process}"));
         fs::create_dir_all(folder).with_context(|| format!("creating {}", folder.display()))?;
         let file = File::create(&path).with_context(|| format!("creating {}", path.display()))?;
         let mut events = Self(file);
-        events.write(
-            &Message::default()
-                .double(event::WALL_TIME, seconds)
-                .bytes(event::FILE_VERSION, b"brain.Event:2"),
-        )?;
+        let version = Message::event(seconds).bytes(event::FILE_VERSION, b"brain.Event:2");
+        events.write(&version)?;
         if first > 0 {
             // A session start (status 1) at a step: readers drop what an earlier process wrote from
             // there on.
             let start = Message::default().int(1, 1);
-            events.write(
-                &Message::default()
-                    .double(event::WALL_TIME, seconds)
-                    .int(event::STEP, first + 1)
-                    .bytes(event::SESSION_LOG, &start.0),
-            )?;
+            let start = Message::event(seconds)
+                .int(event::STEP, first + 1)
+                .bytes(event::SESSION_LOG, &start.0);
+            events.write(&start)?;
         }
         Ok(events)
     }
@@ -142,20 +137,15 @@ impl EventFile {
                 .float(summary::SIMPLE_VALUE, value as f32);
             all = all.bytes(summary::VALUE, &one.0);
         }
-        self.write(
-            &Message::default()
-                .double(event::WALL_TIME, now())
-                .int(event::STEP, step)
-                .bytes(event::SUMMARY, &all.0),
-        )
+        let event = Message::event(now()).int(event::STEP, step);
+        self.write(&event.bytes(event::SUMMARY, &all.0))
     }
 
     fn write(&mut self, event: &Message) -> anyhow::Result<()> {
         // Writes in one call: a killed process leaves at most one truncated record, which readers
         // skip.
-        self.0
-            .write_all(&record(&event.0))
-            .context("writing to tensorboard/")
+        let written = self.0.write_all(&record(&event.0));
+        written.context("writing to tensorboard/")
     }
 }
 
@@ -183,13 +173,8 @@ mod tests {
         let folder = dir.path().join("tensorboard");
         let mut file = EventFile::create(&folder, 200).unwrap();
         file.scalars(201, [("loss", 1.5)]).unwrap();
-        let path = fs::read_dir(&folder)
-            .unwrap()
-            .next()
-            .unwrap()
-            .unwrap()
-            .path();
-        let bytes = fs::read(path).unwrap();
+        let mut files = fs::read_dir(&folder).unwrap();
+        let bytes = fs::read(files.next().unwrap().unwrap().path()).unwrap();
         let mut rest = bytes.as_slice();
         let mut payloads = Vec::new();
         while !rest.is_empty() {

@@ -1,7 +1,7 @@
 //! Features of texts by encoders that a run does not train: each text is computed once, and kept in 16 bits.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::panic::resume_unwind;
 use std::path::Path;
 use std::thread;
@@ -49,23 +49,15 @@ pub struct TextFeatures {
 }
 
 impl TextFeatures {
-    /// Keeps the features of an encoder before its projection, on a device on which this number of threads share a
-    /// batch; a store keeps them from run to run.
-    pub(super) fn before_projection(
+    /// Keeps the features of an encoder, before or after its projection, on a device on which this
+    /// number of threads share a batch; a store keeps them from run to run.
+    pub(super) fn new(
         encoder: &TextEncoder,
-        on: (&Device, usize),
+        projected: bool,
+        (device, threads): (&Device, usize),
         store: Option<TextStore>,
     ) -> Self {
         let known = store.as_ref().map(TextStore::read).unwrap_or_default();
-        Self {
-            stored: known.len(),
-            known: RefCell::new(known),
-            store,
-            ..Self::new(encoder, false, on)
-        }
-    }
-
-    fn new(encoder: &TextEncoder, projected: bool, (device, threads): (&Device, usize)) -> Self {
         Self {
             encoder: FrozenEncoder {
                 encoder: encoder.valid(),
@@ -73,9 +65,9 @@ impl TextFeatures {
                 device: device.clone(),
             },
             threads: threads.max(1),
-            known: RefCell::default(),
-            store: None,
-            stored: 0,
+            stored: known.len(),
+            known: RefCell::new(known),
+            store,
         }
     }
 
@@ -94,12 +86,8 @@ impl TextFeatures {
     /// `[n, d_model]` before the projection, `[n, d_embed]` after it
     fn rows(&self, keys: &[Vec<u32>], tokens: impl Fn(&[u32]) -> Vec<u32>) -> Tensor<2> {
         let mut known = self.known.borrow_mut();
-        let mut unknown: Vec<&Vec<u32>> = keys
-            .iter()
-            .filter(|key| !known.contains_key(*key))
-            .collect();
-        unknown.sort_unstable();
-        unknown.dedup();
+        let unknown = keys.iter().filter(|key| !known.contains_key(*key));
+        let unknown: BTreeSet<&Vec<u32>> = unknown.collect();
         let mut texts: Vec<_> = unknown.into_iter().map(|key| (key, tokens(key))).collect();
         // Texts of one length are encoded together.
         texts.sort_by_key(|(_, tokens)| tokens.len());
@@ -123,10 +111,8 @@ impl TextFeatures {
         let encoder = &self.encoder;
         let share = texts.len().div_ceil(self.threads).max(1);
         thread::scope(|scope| {
-            let running: Vec<_> = texts
-                .chunks(share)
-                .map(|texts| scope.spawn(move || encoder.features(texts)))
-                .collect();
+            let spawn = |texts| scope.spawn(move || encoder.features(texts));
+            let running: Vec<_> = texts.chunks(share).map(spawn).collect();
             let join = |thread: thread::ScopedJoinHandle<'_, Vec<Vec<f16>>>| {
                 thread.join().unwrap_or_else(|panic| resume_unwind(panic))
             };
@@ -188,7 +174,7 @@ impl TextTeacher {
             )));
         }
         Ok(Self {
-            features: TextFeatures::new(&model.encoder.text, true, on),
+            features: TextFeatures::new(&model.encoder.text, true, on, None),
             tokenizer: model.tokenizer,
             context: model.card.config.text.context,
             student: student.clone(),
@@ -204,17 +190,14 @@ impl TextTeacher {
         terms: LossTerms,
         texts: Vec<(Tokens, Tensor<2>)>,
     ) -> LossTerms {
-        let (keys, features): (Vec<_>, Vec<_>) = texts
-            .into_iter()
-            .map(|(tokens, features)| (tokens.texts(), features))
-            .unzip();
-        let keys = keys.concat();
+        let (tokens, features): (Vec<_>, Vec<_>) = texts.into_iter().unzip();
+        let keys: Vec<Vec<u32>> = tokens.iter().flat_map(Tokens::texts).collect();
         if keys.is_empty() {
             return terms;
         }
         let tokens = |key: &[u32]| {
-            self.tokenizer
-                .encode(&self.student.decode(key), self.context)
+            let text = self.student.decode(key);
+            self.tokenizer.encode(&text, self.context)
         };
         let targets = self.features.rows(&keys, tokens).autodiff();
         let cosines = (normalize(Tensor::cat(features, 0)) * targets).sum_dim(1);

@@ -72,14 +72,14 @@ impl TrainLoop<'_> {
             self.state.samples += batch.keys.len() as u64;
             self.state.position = batch.position_after;
             self.skipped += batch.skipped.broken();
-            let due =
-                self.state.step.is_multiple_of(save_interval) || self.state.step == self.total;
+            let step = self.state.step;
+            let due = step.is_multiple_of(save_interval) || step == self.total;
             let measured = self.validation_values(due);
             let validation_values = measured.as_ref().map_or(&[][..], Vec::as_slice);
             self.report_step(&outcome, validation_values, lr, due)?;
             last = Some(outcome);
             let checks = self.run.config.train.rank_check;
-            if !due && checks > 0 && self.state.step.is_multiple_of(checks) {
+            if !due && checks > 0 && step.is_multiple_of(checks) {
                 self.check_weights()?;
             }
             if due {
@@ -216,9 +216,9 @@ impl TrainLoop<'_> {
         }
         let seconds = started.elapsed().as_secs_f64();
         let rate = (self.state.step - self.steps_before) as f64 / seconds.max(1e-3);
-        let peak = memory::peak()
-            .map(|bytes| format!(", peak memory {:.0} MiB", bytes as f64 / memory::MIB))
-            .unwrap_or_default();
+        let peak = memory::peak().map_or_else(String::new, |bytes| {
+            format!(", peak memory {:.0} MiB", bytes as f64 / memory::MIB)
+        });
         self.report.log(&format!(
             "{} after step {} of {}, {} in this process ({rate:.1} steps per second){peak}; \
              checkpoint: {}",

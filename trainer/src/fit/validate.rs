@@ -61,19 +61,16 @@ impl Validation {
             let batch = next_batch(&mut stream, &*learner.ranks).context("--val-data")?;
             let values = learner.evaluate(&batch)?.values;
             if sums.is_empty() {
-                sums = values
-                    .into_iter()
-                    .map(|(n, v)| (format!("val_{n}"), v))
-                    .collect();
+                let named = values.into_iter().map(|(n, v)| (format!("val_{n}"), v));
+                sums = named.collect();
             } else {
                 let pairs = sums.iter_mut().zip(values);
                 pairs.for_each(|((_, sum), (_, value))| *sum += value);
             }
         }
-        let n = self.batches as f64;
-        Ok(sums
-            .into_iter()
-            .map(|(name, sum)| (name, sum / n))
-            .collect())
+        for (_, sum) in &mut sums {
+            *sum /= self.batches as f64;
+        }
+        Ok(sums)
     }
 }

@@ -262,10 +262,8 @@ mod tests {
         for (name, photos) in classes {
             std::fs::create_dir_all(dir.path().join(name)).unwrap();
             for at in 0..*photos {
-                let photo = image::RgbImage::new(4, 4);
-                photo
-                    .save(dir.path().join(name).join(format!("{at:02}.png")))
-                    .unwrap();
+                let path = dir.path().join(name).join(format!("{at:02}.png"));
+                image::RgbImage::new(4, 4).save(path).unwrap();
             }
         }
         dir
@@ -279,11 +277,8 @@ mod tests {
         assert_eq!(counts.collect::<Vec<_>>(), [(24, 6), (2, 1), (2, 0)]);
         assert!(classes[0].held_out[0].ends_with("a, b/04.png"));
         let list = dir.path().join("photos.csv");
-        std::fs::write(
-            &list,
-            to_csv(&classes, |label| (label.into(), name_of(label))).unwrap(),
-        )
-        .unwrap();
+        let csv = to_csv(&classes, |label| (label.into(), name_of(label)));
+        std::fs::write(&list, csv.unwrap()).unwrap();
         assert_eq!(from_csv(&list).unwrap(), classes);
         let all = read(dir.path(), 0.0).unwrap().classes;
         assert!(all.iter().all(|class| class.held_out.is_empty()));
@@ -291,18 +286,15 @@ mod tests {
 
     #[test]
     fn a_validation_split_is_what_is_set_aside() {
-        let classes = [
+        let dir = folder(&[
             ("train/cat", 4),
             ("train/dog", 3),
             ("val/cat", 2),
             ("val/fox", 1),
-        ];
-        let dir = folder(&classes);
+        ]);
         let listing = read(dir.path(), 0.2).unwrap();
-        let counts = listing
-            .classes
-            .iter()
-            .map(|c| (&*c.label, c.train.len(), c.held_out.len()));
+        let classes = listing.classes.iter();
+        let counts = classes.map(|c| (&*c.label, c.train.len(), c.held_out.len()));
         assert_eq!(counts.collect::<Vec<_>>(), [("cat", 4, 2), ("dog", 3, 0)]);
         assert_eq!(listing.left_out[NO_TRAINING].count, 1);
     }

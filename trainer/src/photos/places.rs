@@ -14,7 +14,7 @@ const SHOWN: f32 = 0.6;
 const RULED_OUT: f32 = 0.1;
 
 /// How the place of a class was found.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FoundBy {
     /// The folder has the id of a node.
     Id,
@@ -27,20 +27,25 @@ pub enum FoundBy {
     /// The last word of the name names the node, or a noun below it.
     Head,
     /// The name is unknown, or means something else; the photos show this.
-    Photos(f32),
+    Photos,
     /// Neither the name nor the photos say anything: the class lies below the root.
     Nowhere,
 }
 
 /// Place of a class in the tree.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClassPlace {
     /// The node that the class is, or that it lies below.
     pub node: NodeIx,
-    /// Whether the class is the node.
-    pub is_node: bool,
     /// How it was found.
     pub found: FoundBy,
+}
+
+impl ClassPlace {
+    /// Returns whether the class is the node, and does not lie below it.
+    pub fn is_node(&self) -> bool {
+        matches!(self.found, FoundBy::Id | FoundBy::Name | FoundBy::Sense)
+    }
 }
 
 impl Reference {
@@ -75,13 +80,11 @@ impl Reference {
 
     /// Returns the node that photos show: the deepest one that is probable enough and that a person
     /// would name.
-    fn shown(&self, opinion: &[f32]) -> Option<(NodeIx, f32)> {
-        let probable = (0..)
-            .map(NodeIx)
-            .zip(opinion)
-            .filter(|(ix, p)| **p >= SHOWN && self.taxonomy.is_nameable(*ix));
-        let deepest = probable.max_by_key(|(ix, _)| self.taxonomy.depth(*ix));
-        deepest.map(|(ix, p)| (ix, *p))
+    fn shown(&self, opinion: &[f32]) -> Option<NodeIx> {
+        let nodes = (0..).map(NodeIx).zip(opinion);
+        let probable = nodes.filter(|(_, p)| **p >= SHOWN).map(|(ix, _)| ix);
+        let named = probable.filter(|ix| self.taxonomy.is_nameable(*ix));
+        named.max_by_key(|ix| self.taxonomy.depth(*ix))
     }
 
     /// Returns whether photos show something of another branch than that of a node: an animal, for
@@ -90,21 +93,16 @@ impl Reference {
         let path = self.taxonomy.path_to(node);
         let branch = path.iter().find(|ix| self.taxonomy.is_informative(**ix));
         let p = branch.and_then(|ix| opinion.get(ix.index()));
-        let elsewhere = self
-            .shown(opinion)
-            .is_some_and(|(shown, _)| !path.contains(&shown));
-        elsewhere && p.is_some_and(|p| *p < RULED_OUT)
+        let shown = self.shown(opinion);
+        let is_elsewhere = shown.is_some_and(|shown| !path.contains(&shown));
+        is_elsewhere && p.is_some_and(|p| *p < RULED_OUT)
     }
 
     /// Returns the place that the name of a class gives it.
     fn by_name(&self, label: &str, opinion: &[f32]) -> Option<ClassPlace> {
-        let place = |node, is_node, found| ClassPlace {
-            node,
-            is_node,
-            found,
-        };
+        let place = |node, found| ClassPlace { node, found };
         if let Some(node) = self.taxonomy.find(label) {
-            return Some(place(node, true, FoundBy::Id));
+            return Some(place(node, FoundBy::Id));
         }
         let name = name_of(label);
         let senses = self.senses(&name);
@@ -117,18 +115,16 @@ impl Reference {
             } else {
                 FoundBy::Name
             };
-            return Some(place(*best.unwrap_or(first), true, found));
+            return Some(place(*best.unwrap_or(first), found));
         }
         if let Some(node) = self.noun(&name) {
-            return Some(place(node, false, FoundBy::Noun));
+            return Some(place(node, FoundBy::Noun));
         }
         let known = |word: &str| {
-            self.senses(word)
-                .first()
-                .copied()
-                .or_else(|| self.noun(word))
+            let sense = self.senses(word).first().copied();
+            sense.or_else(|| self.noun(word))
         };
-        by_head(&name, &known).map(|node| place(node, false, FoundBy::Head))
+        by_head(&name, &known).map(|node| place(node, FoundBy::Head))
     }
 
     /// Returns the place of a class. `opinion` is the mean probability of every node over its photos;
@@ -142,14 +138,10 @@ impl Reference {
             return place;
         }
         let (node, found) = match self.shown(opinion) {
-            Some((node, p)) => (node, FoundBy::Photos(p)),
+            Some(node) => (node, FoundBy::Photos),
             None => (self.taxonomy.root(), FoundBy::Nowhere),
         };
-        ClassPlace {
-            node,
-            is_node: false,
-            found,
-        }
+        ClassPlace { node, found }
     }
 }
 
@@ -169,28 +161,19 @@ mod tests {
         k\tconstruction crane|crane\tm\t1\n\
         u\tcomputer mouse|mouse\tm\t1\n";
 
-    fn reference() -> Reference {
-        let nouns = [("pug".to_owned(), "d".to_owned())];
-        Reference::of_tree(Taxonomy::from_tsv(TREE).unwrap(), Lexicon::new(nouns))
-    }
-
     /// Places a class; the opinion is given by ids.
     fn place(label: &str, opinion: &[(&str, f32)]) -> (String, bool, FoundBy) {
-        let reference = reference();
+        let nouns = Lexicon::new([("pug".to_owned(), "d".to_owned())]);
+        let reference = Reference::of_tree(Taxonomy::from_tsv(TREE).unwrap(), nouns);
         let tree = &reference.taxonomy;
-        let mut p = vec![
-            0.0;
-            if opinion.is_empty() {
-                0
-            } else {
-                tree.nodes().len()
-            }
-        ];
+        let mut p: Vec<f32> = Vec::new();
         for (id, value) in opinion {
+            p.resize(tree.nodes().len(), 0.0);
             p[tree.find(id).unwrap().index()] = *value;
         }
         let place = reference.place(label, &p);
-        (tree.node(place.node).id.clone(), place.is_node, place.found)
+        let id = tree.node(place.node).id.clone();
+        (id, place.is_node(), place.found)
     }
 
     #[test]
@@ -220,7 +203,7 @@ mod tests {
         ];
         assert_eq!(
             place("Bella", &animals),
-            ("d".into(), false, FoundBy::Photos(0.9))
+            ("d".into(), false, FoundBy::Photos)
         );
         assert_eq!(place("mouse", &animals).0, "d", "not the computer mouse");
     }

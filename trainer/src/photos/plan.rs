@@ -32,11 +32,6 @@ pub struct PhotoPlan {
     found: Vec<FoundBy>,
 }
 
-/// Returns the paths by which a run in a folder names the photos of a split.
-pub fn split(run: &Path, split: &str) -> PathBuf {
-    PathBuf::from(format!("{}?split={split}", run.join(PHOTOS).display()))
-}
-
 impl PhotoPlan {
     /// Plans a run on classes of photos. `model` is the model to start from. Without a taxonomy, one is made of
     /// the names of the folders and of what the model knows.
@@ -49,24 +44,21 @@ impl PhotoPlan {
         taxonomy: Option<&Path>,
         device: &Device,
     ) -> anyhow::Result<Self> {
-        if let Some(path) = taxonomy {
+        let mut found = Vec::new();
+        let taxonomy = if let Some(path) = taxonomy {
             let taxonomy = open::taxonomy(Some(path), &[])?;
             check_labels(path, &taxonomy, &classes)?;
-            return Ok(Self {
-                classes,
-                taxonomy,
-                found: Vec::new(),
-            });
-        }
-        let reference = Reference::open(model)?;
-        let opinions = reference.opinions(model, &classes, device)?;
-        let places: Vec<(&str, ClassPlace)> = classes
-            .iter()
-            .zip(&opinions)
-            .map(|(class, opinion)| (&*class.label, reference.place(&class.label, opinion)))
-            .collect();
-        let taxonomy = Taxonomy::from_tsv(&tree::to_tsv(&reference.taxonomy, &places))?;
-        let found = places.iter().map(|(_, place)| place.found).collect();
+            taxonomy
+        } else {
+            let reference = Reference::open(model)?;
+            let opinions = reference.opinions(model, &classes, device)?;
+            let opinions = classes.iter().zip(&opinions);
+            let places: Vec<(&str, ClassPlace)> = opinions
+                .map(|(class, opinion)| (&*class.label, reference.place(&class.label, opinion)))
+                .collect();
+            found.extend(places.iter().map(|(_, place)| place.found));
+            Taxonomy::from_tsv(&tree::to_tsv(&reference.taxonomy, &places))?
+        };
         Ok(Self {
             classes,
             taxonomy,
@@ -97,7 +89,7 @@ impl PhotoPlan {
                 FoundBy::Sense => "by its name, which means several things, and its photos",
                 FoundBy::Noun => "by its name in WordNet",
                 FoundBy::Head => "by the last word of its name",
-                FoundBy::Photos(_) => "by what its photos show",
+                FoundBy::Photos => "by what its photos show",
                 FoundBy::Nowhere => "because neither its name nor its photos say more",
             };
             let node = self.taxonomy.find(&class.label);
@@ -132,22 +124,21 @@ impl PhotoPlan {
 
     /// Returns the data and the validation data of a run in a folder.
     pub fn data(&self, run: &Path) -> (PathBuf, Option<PathBuf>) {
-        let held_out = (self.counts().1 > 0).then(|| split(run, HELD_OUT));
-        (split(run, TRAIN), held_out)
+        let list = run.join(PHOTOS);
+        let split = |name: &str| PathBuf::from(format!("{}?split={name}", list.display()));
+        let held_out = (self.counts().1 > 0).then(|| split(HELD_OUT));
+        (split(TRAIN), held_out)
     }
 }
 
 /// Checks that every class is a label of a taxonomy.
 fn check_labels(path: &Path, taxonomy: &Taxonomy, classes: &[PhotoClass]) -> anyhow::Result<()> {
-    let is_label = |class: &&PhotoClass| {
-        let node = taxonomy.named(&class.label);
-        !node.is_some_and(|ix| taxonomy.node(ix).labelled)
+    let is_label = |name: &str| {
+        let node = taxonomy.named(name);
+        node.is_some_and(|ix| taxonomy.node(ix).labelled)
     };
-    let missing: Vec<&str> = classes
-        .iter()
-        .filter(is_label)
-        .map(|class| &*class.label)
-        .collect();
+    let names = classes.iter().map(|class| &*class.label);
+    let missing: Vec<&str> = names.filter(|name| !is_label(name)).collect();
     if missing.is_empty() {
         return Ok(());
     }

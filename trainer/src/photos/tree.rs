@@ -15,7 +15,7 @@ const HEADER: &str = "synset\tnames\thypernyms\tlabelled\n";
 pub fn to_tsv(tree: &Taxonomy, classes: &[(&str, ClassPlace)]) -> String {
     // The class that takes the place of each node; of several, the first.
     let mut taken: BTreeMap<NodeIx, &str> = BTreeMap::new();
-    for (label, place) in classes.iter().filter(|(_, place)| place.is_node) {
+    for (label, place) in classes.iter().filter(|(_, place)| place.is_node()) {
         taken.entry(place.node).or_insert(label);
     }
     let id = |ix: NodeIx| match taken.get(&ix) {
@@ -26,12 +26,11 @@ pub fn to_tsv(tree: &Taxonomy, classes: &[(&str, ClassPlace)]) -> String {
     let mut inner: BTreeSet<NodeIx> = BTreeSet::from([tree.root()]);
     let mut labels = String::new();
     for (label, place) in classes {
-        let is_first = place.is_node && taken.get(&place.node) == Some(label);
+        let is_first = place.is_node() && taken.get(&place.node) == Some(label);
         // A second class with the same node lies beside the first.
-        let parent = if place.is_node {
-            above(place.node)
-        } else {
-            Some(place.node)
+        let parent = match place.is_node() {
+            true => above(place.node),
+            false => Some(place.node),
         };
         let node = tree.node(place.node);
         let mut names: Vec<String> = match place.found {
@@ -40,11 +39,8 @@ pub fn to_tsv(tree: &Taxonomy, classes: &[(&str, ClassPlace)]) -> String {
         };
         if is_first {
             let known: BTreeSet<String> = names.iter().map(|n| n.to_lowercase()).collect();
-            let others = node
-                .names
-                .iter()
-                .filter(|n| !known.contains(&n.to_lowercase()));
-            names.extend(others.cloned());
+            let others = node.names.iter().cloned();
+            names.extend(others.filter(|n| !known.contains(&n.to_lowercase())));
         }
         inner.extend(parent.iter().flat_map(|ix| tree.path_to(*ix)));
         let parent = parent.map(id).unwrap_or_default();
@@ -74,17 +70,16 @@ mod tests {
     #[test]
     fn classes_take_the_places_of_nodes_and_lie_below_each_other() {
         let tree = Taxonomy::from_tsv(TREE).unwrap();
-        let place = |id: &str, is_node, found| ClassPlace {
+        let place = |id: &str, found| ClassPlace {
             node: tree.find(id).unwrap(),
-            is_node,
             found,
         };
         let classes = [
-            ("Dogs", place("d", true, FoundBy::Name)),
-            ("hounds", place("d", true, FoundBy::Name)),
-            ("poodle", place("p", true, FoundBy::Name)),
-            ("my_Bella", place("d", false, FoundBy::Photos(0.9))),
-            ("thing 7", place("r", false, FoundBy::Nowhere)),
+            ("Dogs", place("d", FoundBy::Name)),
+            ("hounds", place("d", FoundBy::Name)),
+            ("poodle", place("p", FoundBy::Name)),
+            ("my_Bella", place("d", FoundBy::Photos)),
+            ("thing 7", place("r", FoundBy::Nowhere)),
         ];
         let taxonomy = Taxonomy::from_tsv(&to_tsv(&tree, &classes)).unwrap();
         let path = |id: &str| {

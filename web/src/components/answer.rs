@@ -11,7 +11,6 @@ use super::path::Path;
 use super::region::SelectedPart;
 use super::sent_bytes::SentBytes;
 use super::subjects::{Subjects, SubjectsView};
-use crate::controller::use_controller;
 use crate::messages::query::TreeSource;
 use crate::state::session::Answer;
 use crate::ui_error::UiError;
@@ -21,10 +20,19 @@ use crate::words::{
 };
 use crate::workspace::{Workspace, use_workspace};
 
+/// Returns the answer as a sentence, in the shown tree and with the dial at `level`.
+pub fn shown_sentence(workspace: Workspace, answer: &Answer, level: Option<usize>) -> String {
+    let path = workspace.shown_path(answer);
+    let dial = workspace.shown_dial(&path);
+    match workspace.tree_source.get() {
+        TreeSource::Bundle => answer_at(&answer.result, &dial, level),
+        TreeSource::Own => sentence(&path, &dial, level),
+    }
+}
+
 /// Displays an answer.
 #[component]
 pub fn AnswerView(answer: Arc<Answer>) -> impl IntoView {
-    let numbers = use_controller().numbers;
     let workspace = use_workspace();
     let result = &answer.result;
     let path = {
@@ -37,14 +45,14 @@ pub fn AnswerView(answer: Arc<Answer>) -> impl IntoView {
         .map(|total| format!("Read in {}. ", format_duration(*total)));
     view! {
         <article class="answer" data-testid="answer">
-            <Head path result=result.clone() />
+            <Head path answer=Arc::clone(&answer) />
 
             <section aria-labelledby="ladder-title">
                 <div class="section-head">
                     <h2 id="ladder-title">
                         "What it sees " <em>"from general to specific"</em>
                     </h2>
-                    {numbers_switch(numbers)}
+                    {numbers_switch(workspace.controller.numbers)}
                 </div>
                 <Ladders result=result.clone() />
             </section>
@@ -70,29 +78,22 @@ pub fn AnswerView(answer: Arc<Answer>) -> impl IntoView {
 fn Head(
     /// Path and stop in the shown tree.
     path: Memo<TaxonomyResult>,
-    result: CaptionResult,
+    answer: Arc<Answer>,
 ) -> impl IntoView {
     let workspace = use_workspace();
-    let sha256 = result.model.sha256.clone();
-    let also = also_sentence(&result);
-    let result = StoredValue::new(result);
+    let sha256 = answer.result.model.sha256.clone();
+    let also = also_sentence(&answer.result);
+    let answer = StoredValue::new(answer);
     let is_own = move || workspace.tree_source.get() == TreeSource::Own;
     let is_whole = move || workspace.level.get().is_none() && !is_own();
-    let answer = move || {
-        path.with(|path| {
-            let dial = workspace.shown_dial(path);
-            let level = workspace.level.get();
-            match is_own() {
-                true => sentence(path, &dial, level),
-                false => result.with_value(|result| answer_at(result, &dial, level)),
-            }
-        })
+    let said = move || {
+        answer.with_value(|answer| shown_sentence(workspace, answer, workspace.level.get()))
     };
     let guess = move || {
         path.with(|path| {
             let dial = workspace.shown_dial(path);
             match is_whole() {
-                true => result.with_value(|result| answer_guess(result, &dial)),
+                true => answer.with_value(|answer| answer_guess(&answer.result, &dial)),
                 false => guess_sentence(path, &dial),
             }
         })
@@ -101,7 +102,7 @@ fn Head(
     let subjects = expect_context::<Subjects>();
     view! {
         <header class="answer-head">
-            <p class="answer-sentence" data-testid="stop-sentence">{answer}</p>
+            <p class="answer-sentence" data-testid="stop-sentence">{said}</p>
             {move || also().map(|also| view! { <p class="answer-guess" data-testid="also">{also}</p> })}
             {move || {
                 if let Some(two) = two_things(&subjects.shown(workspace)) {
@@ -114,7 +115,10 @@ fn Head(
                 <p class="note">"This is the answer in your own tree."</p>
             </Show>
             {other_model_note(workspace, sha256)}
-            {move || view! { <DialView taxonomy=path.get() result=result.get_value() /> }}
+            {move || {
+                let result = answer.with_value(|answer| answer.result.clone());
+                view! { <DialView taxonomy=path.get() result /> }
+            }}
         </header>
     }
 }

@@ -8,9 +8,9 @@ use wasm_bindgen_futures::spawn_local;
 use super::ladder::Ladder;
 use crate::controller::AppController;
 use crate::load::fetch::fetch_small;
-use crate::load::progress::format_bytes;
+use crate::load::progress::format_part;
 use crate::load::{DEFAULT_MODEL, SMALL_MODEL};
-use crate::messages::photo_id::PhotoId;
+use crate::messages::query::PhotoId;
 use crate::state::dial::Dial;
 use crate::state::link::Link;
 use crate::state::models::Comparison;
@@ -50,7 +50,7 @@ pub fn Compare() -> impl IntoView {
 /// Fetches the names of the installed models; the list is empty until they are here.
 fn installed(workspace: Workspace) -> RwSignal<Vec<String>> {
     let names = RwSignal::new(Vec::new());
-    let (base, _) = workspace.controller.addresses();
+    let base = workspace.controller.base();
     spawn_local(async move {
         if let Ok(list) = fetch_small(&format!("{base}{MODELS}"), MODELS).await {
             names.set(serde_json::from_slice(&list).unwrap_or_default());
@@ -66,12 +66,10 @@ fn choice(
     chosen: RwSignal<Vec<String>>,
 ) -> impl IntoView {
     let address = move || {
-        let (base, _) = workspace.controller.addresses();
-        let link = Link {
+        workspace.address(&Link {
             models: chosen.get(),
             ..workspace.link()
-        };
-        format!("{base}{}", link.to_query())
+        })
     };
     let boxes = move || {
         let to_checkbox = |name| checkbox(name, chosen);
@@ -116,16 +114,14 @@ fn checkbox(name: String, chosen: RwSignal<Vec<String>>) -> impl IntoView {
 #[component]
 fn BothModels() -> impl IntoView {
     let workspace = use_workspace();
-    let (base, _) = workspace.controller.addresses();
     let address = move || {
         let here = workspace.link();
-        let link = Link {
+        workspace.address(&Link {
             backend: here.backend,
             models: vec![DEFAULT_MODEL.to_owned(), SMALL_MODEL.to_owned()],
             sample: here.sample,
             ..Link::default()
-        };
-        format!("{base}{}", link.to_query())
+        })
     };
     let is_own_photo = move || {
         let photo = workspace.controller.photo.get();
@@ -150,7 +146,7 @@ fn BothModels() -> impl IntoView {
 #[component]
 fn Others() -> impl IntoView {
     let workspace = use_workspace();
-    let (base, _) = workspace.controller.addresses();
+    let base = workspace.controller.base();
     let link = workspace.link.get_value();
     let others: Vec<AppController> = link
         .models
@@ -187,8 +183,11 @@ fn Column(controller: AppController) -> impl IntoView {
     let answered = Memo::new(move |_| workspace.answer().map(|answer| answer.photo));
     Effect::new(move |before: Option<Option<PhotoId>>| {
         let now = answered.get();
-        if now.is_some() && before != Some(now) {
-            copy_photo(workspace.controller, controller);
+        if now.is_some()
+            && before != Some(now)
+            && let Some(photo) = workspace.controller.photo.get_untracked()
+        {
+            spawn_local(async move { controller.set_photo(Ok((photo.file.clone(), None))) });
         }
         now
     });
@@ -202,9 +201,7 @@ fn Column(controller: AppController) -> impl IntoView {
                     Err(error.what.clone())
                 }
                 (Engine::Loading { bar, .. }, _) => Err(match bar.total() {
-                    Some(total) => {
-                        format!("{} of {}", format_bytes(bar.loaded()), format_bytes(total))
-                    }
+                    Some(total) => format_part(bar.loaded(), total),
                     None => "Loading…".to_owned(),
                 }),
                 (_, Work::None) => Err("Waiting for a photo.".to_owned()),
@@ -227,11 +224,5 @@ fn Column(controller: AppController) -> impl IntoView {
                 }
             }}
         </div>
-    }
-}
-
-fn copy_photo(from: AppController, to: AppController) {
-    if let Some(photo) = from.photo.get_untracked() {
-        spawn_local(async move { to.set_photo(Ok((photo.file.clone(), None))) });
     }
 }

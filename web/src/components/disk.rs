@@ -9,7 +9,7 @@ use leptos::html::Canvas;
 use leptos::prelude::*;
 use web_sys::{KeyboardEvent, MouseEvent, PointerEvent, WheelEvent};
 
-use super::disk_paint::{Colours, Drawing, paint};
+use super::disk_paint::{Drawing, paint};
 use super::scene::Scene;
 use crate::state::sketch::Sketch;
 use crate::state::view::{Point, View};
@@ -32,7 +32,7 @@ pub fn DiskView(scene: Scene) -> impl IntoView {
     Effect::new(move |_| {
         redraws.track();
         if let (Some(canvas), Some(drawing)) = (disk.canvas.get(), disk.drawing()) {
-            paint(&canvas, &drawing, &Colours::read());
+            paint(&canvas, &drawing);
         }
     });
     redraw_on_page_changes(redraws);
@@ -150,7 +150,7 @@ impl Disk {
         let (positions, tree) = (scene.positions.get()?, workspace.shown()?);
         let sketch = self.sketch.get()?;
         let placed = workspace.placed.get();
-        let path = placed.iter().flat_map(|placed| &placed.path.path);
+        let path = placed.iter().flat_map(|placed| &placed.place.path.path);
         Some(Drawing {
             path: path.filter_map(|step| tree.find(&step.id)).collect(),
             selected: workspace.selected.get().and_then(|id| tree.find(&id)),

@@ -39,7 +39,7 @@ pub struct Drawing {
 }
 
 /// Current colours of the page.
-pub struct Colours {
+struct Colours {
     wire: String,
     wood: String,
     leaf: String,
@@ -52,7 +52,7 @@ pub struct Colours {
 
 impl Colours {
     /// Reads the colours from the page's CSS custom properties.
-    pub fn read() -> Self {
+    fn read() -> Self {
         let style = document()
             .document_element()
             .and_then(|root| window().get_computed_style(&root).ok().flatten());
@@ -82,11 +82,11 @@ struct Brush<'a> {
     half: [f64; 2],
     scale: f64,
     drawing: &'a Drawing,
-    colours: &'a Colours,
+    colours: Colours,
 }
 
 /// Paints the disk.
-pub fn paint(canvas: &HtmlCanvasElement, drawing: &Drawing, colours: &Colours) {
+pub fn paint(canvas: &HtmlCanvasElement, drawing: &Drawing) {
     let Some(pen) = context(canvas) else { return };
     let pixel_ratio = window().device_pixel_ratio().clamp(1.0, 3.0);
     let (width, height) = (
@@ -105,7 +105,7 @@ pub fn paint(canvas: &HtmlCanvasElement, drawing: &Drawing, colours: &Colours) {
         half: [width / 2.0, height / 2.0],
         scale: (width.min(height) / 2.0 - 2.0).max(1.0),
         drawing,
-        colours,
+        colours: Colours::read(),
     };
     brush.clip();
     brush.ground();
@@ -133,13 +133,7 @@ impl Brush<'_> {
     }
 
     fn node(&self, ix: NodeIx) -> Option<Point> {
-        let point = self
-            .drawing
-            .positions
-            .nodes
-            .get(ix.index())
-            .copied()
-            .flatten();
+        let point = self.drawing.positions.nodes.get(ix.index())?;
         point.map(|point| self.on_canvas(point))
     }
 

@@ -2,25 +2,20 @@
 
 use leptos::prelude::*;
 
-use crate::controller::use_controller;
 use crate::messages::protocol::{Backend, EngineInfo};
 use crate::state::choice::FallbackReason;
 use crate::words::format_duration;
+use crate::workspace::use_workspace;
 
 /// One line, with details if numbers are switched on.
 #[component]
 pub fn EngineLine(info: EngineInfo) -> impl IntoView {
-    let controller = use_controller();
-    let why = (info.backend == Backend::Cpu)
-        .then(|| {
-            controller.session.with_untracked(|session| {
-                session
-                    .fallback_reason
-                    .as_ref()
-                    .map(FallbackReason::in_words)
-            })
-        })
-        .flatten();
+    let controller = use_workspace().controller;
+    let why = controller.session.with_untracked(|session| {
+        let reason = session.fallback_reason.as_ref();
+        reason.map(FallbackReason::in_words)
+    });
+    let why = why.filter(|_| info.backend == Backend::Cpu);
     let numbers = format!(
         "Model {} {} · self-test {:.4} · warm photo {}",
         info.model,

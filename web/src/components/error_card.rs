@@ -2,14 +2,14 @@
 
 use leptos::prelude::*;
 
-use crate::controller::use_controller;
 use crate::state::session::Event;
 use crate::ui_error::{Cause, UiError};
+use crate::workspace::use_workspace;
 
 /// The card. It is not an ARIA alert, because the status line already announces the error.
 #[component]
 pub fn ErrorCard(error: UiError) -> impl IntoView {
-    let controller = use_controller();
+    let controller = use_workspace().controller;
     let again = error.cause != Cause::Photo;
     view! {
         <section class="card is-error" data-testid="error-card" data-cause=error.cause.as_str()>

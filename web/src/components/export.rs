@@ -5,12 +5,11 @@ use std::sync::Arc;
 use leptos::prelude::*;
 use wasm_bindgen_futures::spawn_local;
 
+use super::answer::shown_sentence;
 use super::card::card;
-use crate::messages::query::TreeSource;
 use crate::save::{copy, save, save_text};
 use crate::state::batch::Batch;
 use crate::state::session::Answer;
-use crate::words::{answer_at, sentence};
 use crate::workspace::{Workspace, use_workspace};
 
 /// The panel; shown only if there is an answer.
@@ -45,43 +44,23 @@ fn Export(answer: Arc<Answer>) -> impl IntoView {
 
 /// One button for each export.
 fn buttons(exports: Exports) -> impl IntoView {
+    let quiet = move |id: &'static str, words: &'static str, export: fn(Exports)| {
+        view! {
+            <button class="button is-quiet" type="button" data-testid=id
+                on:click=move |_| export(exports)>
+                {words}
+            </button>
+        }
+    };
     view! {
         <div class="take">
             <button class="button" type="button" data-testid="card" on:click=move |_| exports.save_card()>
                 "Save a card to share (PNG)"
             </button>
-            <button
-                class="button is-quiet"
-                type="button"
-                data-testid="permalink"
-                on:click=move |_| exports.copy(untrack(move || exports.link()), "The link copied.")
-            >
-                "Copy a link"
-            </button>
-            <button
-                class="button is-quiet"
-                type="button"
-                data-testid="copy-json"
-                on:click=move |_| exports.copy(exports.json(), "The result copied.")
-            >
-                "Copy as JSON"
-            </button>
-            <button
-                class="button is-quiet"
-                type="button"
-                data-testid="save-json"
-                on:click=move |_| exports.save_json()
-            >
-                "Save as JSON"
-            </button>
-            <button
-                class="button is-quiet"
-                type="button"
-                data-testid="save-csv"
-                on:click=move |_| exports.save_csv()
-            >
-                "Save as CSV"
-            </button>
+            {quiet("permalink", "Copy a link", Exports::copy_link)}
+            {quiet("copy-json", "Copy as JSON", Exports::copy_json)}
+            {quiet("save-json", "Save as JSON", Exports::save_json)}
+            {quiet("save-csv", "Save as CSV", Exports::save_csv)}
         </div>
     }
 }
@@ -113,8 +92,7 @@ impl Exports {
 
     /// Returns the address of the current view.
     fn link(self) -> String {
-        let (base, _) = self.workspace.controller.addresses();
-        format!("{base}{}", self.workspace.link().to_query())
+        self.workspace.address(&self.workspace.link())
     }
 
     /// Says what the link opens.
@@ -129,6 +107,14 @@ impl Exports {
         } else {
             "Your photo is not in the link. Whoever opens it needs a photo of their own."
         }
+    }
+
+    fn copy_link(self) {
+        self.copy(untrack(|| self.link()), "The link copied.");
+    }
+
+    fn copy_json(self) {
+        self.copy(self.json(), "The result copied.");
     }
 
     /// Copies a text and says so, or unfolds link and JSON if the browser does not allow it.
@@ -150,17 +136,9 @@ impl Exports {
             return;
         };
         let answer = self.answer.get_value();
-        let answer_sentence = untrack(|| {
-            let path = workspace.shown_path(&answer);
-            let dial = workspace.shown_dial(&path);
-            let level = workspace.level.get();
-            match workspace.tree_source.get() {
-                TreeSource::Bundle => answer_at(&answer.result, &dial, level),
-                TreeSource::Own => sentence(&path, &dial, level),
-            }
-        });
+        let sentence = untrack(|| shown_sentence(workspace, &answer, workspace.level.get()));
         spawn_local(async move {
-            if let Some(blob) = card(&photo, &answer.result, &answer_sentence).await {
+            if let Some(blob) = card(&photo, &answer.result, &sentence).await {
                 save(&blob, "espalier.png");
                 self.outcome.set(Some("The card saved."));
             }
@@ -177,11 +155,11 @@ impl Exports {
         let name = workspace
             .controller
             .photo
-            .with_untracked(|p| p.as_ref().map(|p| p.name()));
+            .with_untracked(|p| p.as_ref().map(|p| p.file.name()));
         let csv = self.answer.with_value(|answer| {
             let radius = workspace
                 .placed
-                .with_untracked(|p| p.as_ref().map_or(0.0, |p| p.radius));
+                .with_untracked(|p| p.as_ref().map_or(0.0, |p| p.place.radius));
             let mut batch = Batch::new(vec![(answer.photo, name.unwrap_or_default())]);
             batch.record(answer.photo, Ok((answer.result.clone(), radius)));
             batch.to_csv()

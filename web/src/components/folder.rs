@@ -10,7 +10,7 @@ use wasm_bindgen_futures::spawn_local;
 use web_sys::File;
 
 use crate::controller::AppController;
-use crate::messages::photo_id::PhotoId;
+use crate::messages::query::PhotoId;
 use crate::save::save_text;
 use crate::state::batch::{Batch, Item, ItemStatus, MAX_PHOTOS};
 use crate::state::session::Event;
@@ -50,8 +50,7 @@ impl Folder {
 
     /// Starts with new photos, sorted by name as a person would (2 before 10), and drops the
     /// previous ones.
-    pub fn begin(self, files: Vec<File>) {
-        let mut files = files;
+    pub fn begin(self, mut files: Vec<File>) {
         let collator = Collator::new(&Array::new(), &numeric());
         let compare = collator.compare();
         files.sort_by(|a, b| {

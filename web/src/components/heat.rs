@@ -8,12 +8,11 @@ use leptos::prelude::*;
 use wasm_bindgen_futures::spawn_local;
 use web_sys::HtmlCanvasElement;
 
-use crate::messages::photo_id::PhotoId;
-use crate::messages::query::{Query, QueryAnswer};
+use crate::messages::query::{PhotoId, Query, QueryAnswer};
 use crate::photo::context;
-use crate::state::dial::Dial;
 use crate::state::heat::where_hot;
 use crate::ui_error::UiError;
+use crate::words::told;
 use crate::workspace::{Workspace, use_workspace};
 
 /// Darkness of places that do not matter, in `[0, 1]`.
@@ -31,8 +30,8 @@ pub struct Heat {
     chosen: RwSignal<Option<String>>,
     /// The shown caption's map; `None` while it is computed.
     answer: RwSignal<Option<Answer>, LocalStorage>,
-    /// Number of photos that the engine has read for the map, and of all that it has to read.
-    progress: RwSignal<(u64, u64)>,
+    /// Number of places that the engine has examined for the map, and of all.
+    progress: RwSignal<Option<(u64, u64)>>,
 }
 
 /// The texts that a map can be shown for: a photo's captions, and names of the other things that it shows. The default
@@ -55,10 +54,8 @@ impl Captions {
             node.and_then(|rung| rung.node.as_deref()) == Some(taxonomy.stop.as_str())
         };
         let mut texts: Vec<String> = shown.iter().map(|rung| rung.text.clone()).collect();
-        let dial = Dial::of_ladder(result);
-        let said = dial.and_then(|dial| ladder.get(dial.evidence()?));
-        let said = said.map(|rung| &rung.text);
-        let default = said
+        let default = told(result)
+            .map(|rung| &rung.text)
             .or_else(|| texts.iter().find(at_stop))
             .or(texts.last())?
             .clone();
@@ -108,18 +105,15 @@ impl Heat {
             return;
         };
         self.answer.set(None);
-        self.progress.set((0, 0));
+        self.progress.set(None);
         let (id, asked) = (captions.photo, captions.clone());
         spawn_local(async move {
             let query = Query::Heat {
                 photo: id,
                 caption: caption.clone(),
             };
-            let report = Rc::new(move |done, all| self.progress.set((done, all)));
-            let answer = match photo.bytes().await {
-                Ok(bytes) => controller.ask(query, Some(bytes), report).await,
-                Err(error) => Err(error),
-            };
+            let answer = controller.ask(query, Some(&photo.file), Some(self.progress));
+            let answer = answer.await;
             let is_current = untrack(|| {
                 Captions::of(workspace).is_some_and(|now| {
                     now.photo == asked.photo && self.is_on.get() && self.caption(&now) == caption
@@ -252,8 +246,8 @@ fn in_words(heat: Heat, captions: &Captions) -> String {
     let caption = heat.caption(captions);
     match heat.answer.get() {
         None => match heat.progress.get() {
-            (_, 0) => "Looking…".to_owned(),
-            (done, all) => format!("Looking… {done} of {all} places are done."),
+            None | Some((_, 0)) => "Looking…".to_owned(),
+            Some((done, all)) => format!("Looking… {done} of {all} places are done."),
         },
         Some(Err(error)) => format!("{} {}", error.what, error.todo),
         Some(Ok(map)) => match where_hot(&map) {

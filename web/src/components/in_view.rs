@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use leptos::prelude::*;
-use web_sys::{Element, ScrollBehavior, ScrollIntoViewOptions, ScrollLogicalPosition};
+use web_sys::Element;
 
 use crate::controller::AppController;
 use crate::state::session::Work;
@@ -54,32 +54,19 @@ fn show_answer() {
 
 /// Sets or removes an attribute of the body, which the style sheets read.
 pub fn mark_body(attribute: &str, on: bool) {
-    let Some(body) = document().body() else {
-        return;
-    };
-    let _ = if on {
-        body.set_attribute(attribute, "")
-    } else {
-        body.remove_attribute(attribute)
-    };
+    if let Some(body) = document().body() {
+        let _ = body.toggle_attribute_with_force(attribute, on);
+    }
 }
 
-/// Scrolls to the first element that matches `selector`, unless it is in view.
+/// Scrolls to the first element that matches `selector`, unless it is in view. The style sheet says
+/// whether smoothly.
 fn bring_into_view(selector: &str) {
-    let Ok(Some(element)) = document().query_selector(selector) else {
-        return;
-    };
-    if is_in_view(&element) {
-        return;
+    if let Ok(Some(element)) = document().query_selector(selector)
+        && !is_in_view(&element)
+    {
+        element.scroll_into_view();
     }
-    let options = ScrollIntoViewOptions::new();
-    options.set_block(ScrollLogicalPosition::Start);
-    options.set_behavior(if prefers_calm() {
-        ScrollBehavior::Instant
-    } else {
-        ScrollBehavior::Smooth
-    });
-    element.scroll_into_view_with_scroll_into_view_options(&options);
 }
 
 fn is_in_view(element: &Element) -> bool {
@@ -89,10 +76,4 @@ fn is_in_view(element: &Element) -> bool {
         .and_then(|height| height.as_f64());
     let top = element.get_bounding_client_rect().top();
     (0.0..height.unwrap_or(0.0) * VISIBLE_PART).contains(&top)
-}
-
-/// Returns whether the visitor asked for less motion.
-fn prefers_calm() -> bool {
-    let query = window().match_media("(prefers-reduced-motion: reduce)");
-    query.ok().flatten().is_some_and(|query| query.matches())
 }

@@ -3,7 +3,6 @@
 use espalier_core::caption::{CaptionResult, Rung, Standing, standings};
 use leptos::prelude::*;
 
-use crate::controller::use_controller;
 use crate::messages::query::TreeSource;
 use crate::workspace::use_workspace;
 
@@ -77,7 +76,7 @@ fn row(
     part: bool,
     shows: Memo<Vec<bool>>,
 ) -> impl IntoView {
-    let controller = use_controller();
+    let numbers_shown = use_workspace().controller.numbers;
     let numbers = format!(
         "radius {:.3} · similarity {:.3}",
         rung.radius, rung.similarity
@@ -103,7 +102,7 @@ fn row(
         >
             <span class="rung-text" data-testid=text_id>{rung.text}</span>
             {beyond.then(|| view! { <span class="rung-guess">" a guess"</span> })}
-            <Show when=move || controller.numbers.get()>
+            <Show when=move || numbers_shown.get()>
                 <span class="rung-numbers">{numbers.clone()}</span>
             </Show>
             {rung.node.filter(|_| !part).map(|node| tree_button(node, &text))}

@@ -125,15 +125,14 @@ pub fn LiveView() -> impl IntoView {
             }
         });
     };
-    let answer = Memo::new(move |_| live.result.get());
-    let words = move || match answer.get() {
+    let words = move || match live.result.get() {
         Some(result) => answer_sentence(&result, &workspace.dial(&result.taxonomy)),
         None if live.camera.with(Option::is_none) => "Starting the camera…".to_owned(),
         None if !workspace.controller.is_ready() => "Loading the model…".to_owned(),
         None => "Looking…".to_owned(),
     };
     let guess = move || {
-        let result = answer.get()?;
+        let result = live.result.get()?;
         let also = also_sentence(&result);
         also.or_else(|| answer_guess(&result, &workspace.dial(&result.taxonomy)))
     };
@@ -150,7 +149,7 @@ pub fn LiveView() -> impl IntoView {
             <div class="live-words">
                 <p class="part-sentence" role="status" data-testid="live-sentence">{words}</p>
                 <p class="answer-guess">{guess}</p>
-                {move || answer.get().map(|result| view! { <Ladder result part=true /> })}
+                {move || live.result.get().map(|result| view! { <Ladder result part=true /> })}
             </div>
             <div class="live-keys">
                 <button

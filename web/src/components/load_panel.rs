@@ -4,24 +4,29 @@
 use leptos::prelude::*;
 
 use super::engine_line::EngineLine;
-use crate::controller::use_controller;
-use crate::load::progress::{Bar, format_bytes};
+use crate::controller::AppController;
+use crate::load::progress::{Bar, format_bytes, format_part};
 use crate::messages::protocol::{Backend, Stage};
 use crate::state::session::{Engine, Event, Session};
+use crate::workspace::use_workspace;
 
 /// The panel. Its height is the same in every state.
 #[component]
 pub fn LoadPanel() -> impl IntoView {
-    let controller = use_controller();
+    let controller = use_workspace().controller;
     let engine = Memo::new(move |_| controller.session.with(|session| session.engine.clone()));
     view! {
         <div class="panel">
             {move || match engine.get() {
-                Engine::Off => view! { <LoadButton /> }.into_any(),
-                Engine::Probing => view! { <LoadProgress words="Looking for the fastest engine…" /> }.into_any(),
-                Engine::Loading { .. } => view! { <LoadProgress words="" /> }.into_any(),
+                Engine::Off | Engine::Failed(_) => view! { <LoadButton /> }.into_any(),
+                Engine::Probing => {
+                    let words = "Looking for the fastest engine…".to_owned();
+                    progress_bar(controller, words, None).into_any()
+                }
+                Engine::Loading { backend, bar } => {
+                    progress_bar(controller, stage_words(backend, &bar), Some(&bar)).into_any()
+                }
                 Engine::Ready(info) => view! { <EngineLine info /> }.into_any(),
-                Engine::Failed(_) => view! { <LoadButton /> }.into_any(),
             }}
         </div>
     }
@@ -30,7 +35,7 @@ pub fn LoadPanel() -> impl IntoView {
 /// The button, with the size on it.
 #[component]
 fn LoadButton() -> impl IntoView {
-    let controller = use_controller();
+    let controller = use_workspace().controller;
     let size = Memo::new(move |_| controller.session.with(Session::likely_download));
     let label = move || match size.get() {
         None => "Load the model".to_owned(),
@@ -49,34 +54,18 @@ fn LoadButton() -> impl IntoView {
     }
 }
 
-/// The bar.
-#[component]
-fn LoadProgress(
-    /// Text to show while no engine is loading.
-    words: &'static str,
-) -> impl IntoView {
-    let controller = use_controller();
-    let bar = Memo::new(move |_| {
-        controller.session.with(|session| match &session.engine {
-            Engine::Loading { backend, bar } => Some((*backend, bar.clone())),
-            _ => None,
-        })
-    });
-    let stage = move || {
-        bar.get().map_or_else(
-            || words.to_owned(),
-            |(backend, bar)| stage_words(backend, &bar),
-        )
-    };
-    let bytes = move || bar.with(|bar| bar.as_ref().and_then(|(_, bar)| bytes_of_total(bar)));
+/// What is being done, and the bar once an engine is loading.
+fn progress_bar(
+    controller: AppController,
+    words: String,
+    bar: Option<&Bar>,
+) -> impl IntoView + use<> {
+    let bytes = bar.and_then(|bar| Some(format_part(bar.loaded(), bar.total()?)));
     // Without a value the browser draws an indeterminate bar.
-    let value = move || {
-        bar.with(|bar| bar.as_ref().and_then(|(_, bar)| bar.fraction()))
-            .map(|part| format!("{part:.4}"))
-    };
+    let value = bar.and_then(Bar::fraction).map(|part| format!("{part:.4}"));
     view! {
         <div class="bar-line">
-            <span id="bar-words">{stage}</span>
+            <span id="bar-words">{words}</span>
             <span class="bar-bytes" data-testid="progress-bytes">{bytes}</span>
             <button
                 class="bar-stop"
@@ -108,9 +97,4 @@ fn stage_words(backend: Backend, bar: &Bar) -> String {
         Stage::SelfTest => format!("Testing the {engine} engine on a known image…"),
         Stage::WarmUp => "Warming up…".to_owned(),
     }
-}
-
-fn bytes_of_total(bar: &Bar) -> Option<String> {
-    bar.total()
-        .map(|total| format!("{} of {}", format_bytes(bar.loaded()), format_bytes(total)))
 }

@@ -6,14 +6,25 @@ use std::sync::Arc;
 
 use espalier_core::taxonomy::{NodeIx, Taxonomy};
 use leptos::prelude::*;
+use serde::Deserialize;
 use wasm_bindgen_futures::spawn_local;
 
-use crate::load::examples::{self, Credit};
-use crate::messages::query::TreeSource;
+use crate::load::fetch::fetch_small;
+use crate::messages::query::{Place, TreeSource};
 use crate::state::examples::Examples;
 use crate::ui_error::UiError;
 use crate::words::certainty;
 use crate::workspace::{PlacedPhoto, Workspace, use_workspace};
+
+/// The list of example photos, one a label.
+const LIST: &str = "examples/credits.json";
+
+/// Who made an example photo, and the address of the whole photo.
+#[derive(Deserialize)]
+struct Credit {
+    author: String,
+    url: String,
+}
 
 /// Licence of all example photos.
 const LICENCE: &str = "https://creativecommons.org/licenses/by/2.0/";
@@ -36,9 +47,13 @@ impl LookAlikes {
         if self.credits.with_untracked(is_loaded) {
             return;
         }
-        let (base, _) = self.workspace.controller.addresses();
+        let base = self.workspace.controller.base();
         spawn_local(async move {
-            let credits = examples::load(&base).await;
+            let list = fetch_small(&format!("{base}{LIST}"), LIST).await;
+            let credits = list.and_then(|list| {
+                serde_json::from_slice(&list)
+                    .map_err(|error| UiError::in_file(LIST, error.to_string()))
+            });
             self.credits.set(Some(credits.map(Rc::new)));
         });
     }
@@ -101,9 +116,9 @@ fn shown(look_alikes: LookAlikes) -> impl IntoView {
         let Examples {
             answer,
             alternatives,
-        } = Examples::choose(&tree, &placed.p, &placed.path.stop, has);
-        let (base, _) = look_alikes.workspace.controller.addresses();
-        let figure = |ix: NodeIx| figure(&tree, ix, &placed, &base, &credits);
+        } = Examples::choose(&tree, &placed.place.p, &placed.place.path.stop, has);
+        let base = look_alikes.workspace.controller.base();
+        let figure = |ix: NodeIx| figure(&tree, ix, &placed.place, &base, &credits);
         let answer = answer.map(|ix| {
             view! {
                 <h3 class="ladder-title">"What it may be"</h3>
@@ -129,14 +144,14 @@ fn shown(look_alikes: LookAlikes) -> impl IntoView {
 fn figure(
     tree: &Taxonomy,
     ix: NodeIx,
-    placed: &PlacedPhoto,
+    place: &Place,
     base: &str,
     credits: &HashMap<String, Credit>,
 ) -> impl IntoView + use<> {
     let id = &tree.node(ix).id;
     let name = tree.name(ix).to_owned();
-    let p = placed.p.get(ix.index()).map_or(0.0, |p| f64::from(*p));
-    let sure = certainty(p, *id != placed.path.stop);
+    let p = place.p.get(ix.index()).map_or(0.0, |p| f64::from(*p));
+    let sure = certainty(p, *id != place.path.stop);
     let credit = credits.get(id).map(|credit| {
         let author = format!("by {}", credit.author);
         view! { <a class="example-by" href=credit.url.clone()>{author}</a> }
@@ -144,7 +159,7 @@ fn figure(
     view! {
         <li class="example">
             <img
-                src=examples::photo_of(base, id)
+                src=format!("{base}examples/{id}.webp")
                 alt=format!("Example: {name}")
                 width="128"
                 height="128"

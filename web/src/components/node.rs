@@ -23,7 +23,7 @@ pub fn NodeCard() -> impl IntoView {
                 <div class="node" data-testid="node-card">
                     <h3 class="node-name">{node.name.clone()}</h3>
                     <p class="note">
-                        {node.synonyms_words()} {node.parents_words()} {node.labels_words()}
+                        {node.words.clone()}
                         {node.p.map(|(p, beyond)| format!("For this photo: {}. ", certainty(f64::from(p), beyond)))}
                         <code class="node-id">{node.id.clone()}</code>
                     </p>
@@ -59,12 +59,8 @@ fn below_button(workspace: Workspace, node: NodeDetails) -> impl IntoView {
 
 /// The button that copies the address of the current view; `copied` is the outcome.
 fn link_button(workspace: Workspace, copied: RwSignal<Option<bool>>) -> impl IntoView {
-    let link = move || {
-        let (base, _) = workspace.controller.addresses();
-        format!("{base}{}", workspace.link().to_query())
-    };
     let copy_link = move |_| {
-        let link = untrack(link);
+        let link = untrack(|| workspace.address(&workspace.link()));
         spawn_local(async move { copied.set(Some(copy(&link).await)) });
     };
     let label = move || match copied.get() {
@@ -84,9 +80,10 @@ fn link_button(workspace: Workspace, copied: RwSignal<Option<bool>>) -> impl Int
 struct NodeDetails {
     id: String,
     name: String,
-    synonyms: String,
+    /// Its synonyms, its parents and what the model recognises of it, as sentences.
+    words: String,
+    /// Number of labels at or below it.
     labels: usize,
-    parents: Vec<String>,
     /// Probability for the photo, and whether the node lies beyond the one where the evidence stops.
     p: Option<(f32, bool)>,
 }
@@ -99,40 +96,31 @@ impl NodeDetails {
         let node = tree.node(ix);
         let placed = workspace.placed.get();
         let p = placed.and_then(|placed| {
-            let stop = tree.find(&placed.path.stop);
+            let stop = tree.find(&placed.place.path.stop);
             let known = stop.is_some_and(|stop| tree.is_at_or_above(ix, stop));
-            Some((*placed.p.get(ix.index())?, !known))
+            Some((*placed.place.p.get(ix.index())?, !known))
         });
-        Some(Self {
-            id,
-            name: node.names[0].clone(),
-            synonyms: node.names[1..].join(", "),
-            labels: tree.labelled_below(ix).len(),
-            parents: node
-                .parents
-                .iter()
-                .map(|p| tree.name(*p).to_owned())
-                .collect(),
-            p,
-        })
-    }
-
-    fn synonyms_words(&self) -> Option<String> {
-        (!self.synonyms.is_empty()).then(|| format!("Also {}. ", self.synonyms))
-    }
-
-    fn parents_words(&self) -> Option<String> {
-        match self.parents.as_slice() {
-            [] => None,
-            above => Some(format!("A kind of {}. ", above.join(" and of "))),
+        let labels = tree.labelled_below(ix).len();
+        let mut words = String::new();
+        let synonyms = &node.names[1..];
+        if !synonyms.is_empty() {
+            words += &format!("Also {}. ", synonyms.join(", "));
         }
-    }
-
-    fn labels_words(&self) -> String {
-        match self.labels {
+        let parents: Vec<&str> = node.parents.iter().map(|p| tree.name(*p)).collect();
+        if !parents.is_empty() {
+            words += &format!("A kind of {}. ", parents.join(" and of "));
+        }
+        words += &match labels {
             0 => "The model recognises nothing below it. ".to_owned(),
             1 => "The model recognises one kind of it. ".to_owned(),
             n => format!("The model recognises {n} kinds of it. "),
-        }
+        };
+        Some(Self {
+            id,
+            name: node.names[0].clone(),
+            words,
+            labels,
+            p,
+        })
     }
 }

@@ -6,9 +6,9 @@ use leptos::prelude::*;
 
 use super::answer::AnswerView;
 use super::error_card::ErrorCard;
-use crate::controller::use_controller;
 use crate::state::session::{Answer, Engine, Session, Work};
 use crate::ui_error::UiError;
+use crate::workspace::use_workspace;
 
 /// Content next to the photo.
 #[derive(Clone, PartialEq)]
@@ -47,7 +47,7 @@ impl Content {
 /// The column.
 #[component]
 pub fn Outcome() -> impl IntoView {
-    let session = use_controller().session;
+    let session = use_workspace().controller.session;
     let content = Memo::new(move |_| session.with(|session| (session.turn, Content::of(session))));
     view! {
         <div class="words" class:is-empty=move || content.with(|(_, content)| *content == Content::Nothing)>

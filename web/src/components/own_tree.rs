@@ -1,17 +1,16 @@
 //! A tree supplied by the visitor: read, embedded and stored in this browser.
 
-use std::rc::Rc;
 use std::sync::Arc;
 
 use espalier_core::taxonomy::Taxonomy;
 use leptos::prelude::*;
-use wasm_bindgen_futures::{JsFuture, spawn_local};
+use wasm_bindgen_futures::spawn_local;
 use web_sys::HtmlInputElement;
 
 use super::error_card::ErrorNote;
-use crate::load::progress::format_bytes;
+use crate::load::progress::{format_bytes, format_part};
 use crate::messages::query::{Query, QueryAnswer, TreeSource};
-use crate::save::{store, stored};
+use crate::save::{chosen_text, store, stored};
 use crate::ui_error::UiError;
 use crate::workspace::{Workspace, use_workspace};
 
@@ -102,7 +101,7 @@ fn other_actions(form: Form) -> impl IntoView {
                 class="visually-hidden"
                 type="file"
                 accept=".txt,.csv,.tsv,.nwk,.newick,.tree,.tre,.nex,.nexus,text/*"
-                on:change:target=move |event| form.read_file(&event.target())
+                on:change:target=move |event| form.read_file(event.target())
             />
             <span>"Open a file"</span>
         </label>
@@ -159,7 +158,7 @@ impl Form {
         self.busy.get().map(|(loaded, total)| match total {
             0 => "Reading it…".to_owned(),
             total if total < 10_000 => format!("{loaded} of {total} names"),
-            total => format!("{} of {}", format_bytes(loaded), format_bytes(total)),
+            total => format_part(loaded, total),
         })
     }
 
@@ -171,9 +170,8 @@ impl Form {
         self.note.set(None);
         self.busy.set(Some((0, 0)));
         spawn_local(async move {
-            let report = Rc::new(move |loaded, total| self.busy.set(Some((loaded, total))));
             let query = Query::EmbedTree { text: text.clone() };
-            let answer = controller.ask(query, None, report).await;
+            let answer = controller.ask(query, None, Some(self.busy)).await;
             self.busy.set(None);
             match answer.and_then(tree_of) {
                 Ok((tree, note)) => {
@@ -198,14 +196,12 @@ impl Form {
     }
 
     /// Puts the content of the chosen file into the field.
-    fn read_file(self, input: &HtmlInputElement) {
-        if let Some(file) = input.files().and_then(|files| files.get(0)) {
-            spawn_local(async move {
-                if let Ok(read) = JsFuture::from(file.text()).await {
-                    self.text.set(read.as_string().unwrap_or_default());
-                }
-            });
-        }
+    fn read_file(self, input: HtmlInputElement) {
+        spawn_local(async move {
+            if let Some(text) = chosen_text(input).await {
+                self.text.set(text);
+            }
+        });
     }
 
     /// Removes the tree from the page and its text from the browser.

@@ -3,7 +3,6 @@
 use espalier_core::caption::{PathStep, TaxonomyResult};
 use leptos::prelude::*;
 
-use crate::controller::use_controller;
 use crate::words::certainty;
 use crate::workspace::use_workspace;
 
@@ -78,10 +77,10 @@ impl StepStyle {
 
 /// One step.
 fn row(step: PathStep, style: StepStyle) -> impl IntoView {
-    let (controller, workspace) = (use_controller(), use_workspace());
+    let workspace = use_workspace();
     let certainty = certainty(step.p, style.is_below);
     let number = format!("{:.3}", step.p);
-    let label = move || match (controller.numbers.get(), style.is_crumb) {
+    let label = move || match (workspace.controller.numbers.get(), style.is_crumb) {
         (true, _) => Some(number.clone()),
         (false, false) => Some(certainty.to_owned()),
         (false, true) => None,

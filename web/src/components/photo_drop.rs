@@ -15,7 +15,7 @@ use super::live::{Live, LiveButton, LiveView};
 use super::load_panel::LoadPanel;
 use super::region::{PartButton, PhotoView, SelectedPart};
 use super::samples;
-use crate::controller::{AppController, use_controller};
+use crate::controller::AppController;
 use crate::photo::{Photo, PhotoInput, fetch_linked, image_files, input_of};
 use crate::ui_error::UiError;
 
@@ -43,8 +43,8 @@ fn handle(folder: Folder, input: Result<PhotoInput, UiError>) {
 /// The column of the photo.
 #[component]
 pub fn PhotoDrop() -> impl IntoView {
-    let controller = use_controller();
     let folder = expect_context::<Folder>();
+    let controller = folder.controller();
     let over = RwSignal::new(false);
     let selected_part = expect_context::<SelectedPart>();
     let live = expect_context::<Live>();
@@ -63,7 +63,8 @@ pub fn PhotoDrop() -> impl IntoView {
                 {move || match shown_photo(controller, live) {
                     Some(photo) => {
                         let sample = photo.sample.as_deref().and_then(samples::alt_of);
-                        let alt = sample.unwrap_or_else(|| format!("Your photo, {}", photo.name()));
+                        let name = photo.file.name();
+                        let alt = sample.unwrap_or_else(|| format!("Your photo, {name}"));
                         view! { <PhotoView url=photo.url.clone() alt /> }.into_any()
                     }
                     None if live.is_on.get() => ().into_any(),

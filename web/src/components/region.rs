@@ -7,11 +7,11 @@ use leptos::html::Div;
 use leptos::prelude::*;
 use wasm_bindgen::JsCast as _;
 use wasm_bindgen_futures::spawn_local;
-use web_sys::{Element, HtmlImageElement, KeyboardEvent, PointerEvent};
+use web_sys::{HtmlImageElement, KeyboardEvent, PointerEvent};
 
 use super::heat::{Heat, HeatOverlay};
-use crate::controller::{AppController, use_controller};
-use crate::messages::photo_id::PhotoId;
+use crate::controller::AppController;
+use crate::messages::query::PhotoId;
 use crate::state::region::Region;
 use crate::state::session::{Answer, Work};
 use crate::ui_error::UiError;
@@ -73,21 +73,17 @@ pub fn PartButton() -> impl IntoView {
 /// Reads the part once the box is stable, and clears it when the photo changes.
 fn follow_selection(controller: AppController, selected_part: SelectedPart) {
     controller.on_new_photo(move || selected_part.clear());
-    let pending = StoredValue::new(None::<TimeoutHandle>);
     Effect::new(move |_| {
-        let region = selected_part.region.get();
-        if let Some(timer) = pending.try_update_value(Option::take).flatten() {
-            timer.clear();
-        }
-        if let Some(region) = region {
-            let read = move || read(controller, selected_part, region);
-            pending.set_value(set_timeout_with_handle(read, READ_DELAY).ok());
+        if let Some(region) = selected_part.region.get() {
+            set_timeout(move || read(controller, selected_part, region), READ_DELAY);
         }
     });
 }
 
+/// Reads the part, unless the box has changed since.
 fn read(controller: AppController, selected_part: SelectedPart, region: Region) {
-    let Some(photo) = controller.photo.get_untracked() else {
+    let is_stable = selected_part.region.get_untracked() == Some(region);
+    let Some(photo) = controller.photo.get_untracked().filter(|_| is_stable) else {
         return;
     };
     let id = controller.next_id();
@@ -110,7 +106,7 @@ pub fn PhotoView(
     /// Alternative text.
     alt: String,
 ) -> impl IntoView {
-    let session = use_controller().session;
+    let session = use_workspace().controller.session;
     let selected_part = expect_context::<SelectedPart>();
     let broken = RwSignal::new(false);
     let ratio = RwSignal::new(1.0_f64);
@@ -226,8 +222,7 @@ struct BoxLayer {
 impl BoxLayer {
     /// Returns the position of the pointer on the photo.
     fn point_of(self, event: &PointerEvent) -> Option<Point> {
-        let element: Element = self.element.get_untracked()?.into();
-        let area = element.get_bounding_client_rect();
+        let area = self.element.get_untracked()?.get_bounding_client_rect();
         let x = (f64::from(event.client_x()) - area.left()) / area.width().max(1.0);
         let y = (f64::from(event.client_y()) - area.top()) / area.height().max(1.0);
         Some((x, y))

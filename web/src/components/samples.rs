@@ -40,8 +40,7 @@ pub fn alt_of(name: &str) -> Option<String> {
 /// Fetches a sample from the page's server and uses it as the photo.
 pub fn read(controller: AppController, name: String) {
     spawn_local(async move {
-        let (base, _) = controller.addresses();
-        let file = fetch(&base, &name).await;
+        let file = fetch(&controller.base(), &name).await;
         controller.set_photo(file.map(|file| (file, Some(name))));
     });
 }

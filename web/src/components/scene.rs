@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use leptos::prelude::*;
 
-use crate::messages::photo_id::PhotoId;
-use crate::messages::query::{TreeSource, WalkStep};
+use crate::messages::query::{PhotoId, TreeSource, WalkStep};
 use crate::state::view::View;
 
 /// Positions of the nodes and the photo.

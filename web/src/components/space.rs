@@ -9,8 +9,7 @@ use wasm_bindgen_futures::spawn_local;
 use super::disk::DiskView;
 use super::scene::{DiskPositions, Scene};
 use super::walk::WalkView;
-use crate::messages::photo_id::PhotoId;
-use crate::messages::query::{Query, QueryAnswer, TreeSource};
+use crate::messages::query::{PhotoId, Query, QueryAnswer, TreeSource};
 use crate::workspace::{Workspace, use_workspace};
 
 /// The panel.
@@ -126,7 +125,7 @@ fn LikelyConcepts() -> impl IntoView {
         let (Some(placed), Some(tree)) = (workspace.placed.get(), workspace.shown()) else {
             return Vec::new();
         };
-        let p = |ix: &NodeIx| placed.p.get(ix.index()).copied().unwrap_or(0.0);
+        let p = |ix: &NodeIx| placed.place.p.get(ix.index()).copied().unwrap_or(0.0);
         let mut labels: Vec<NodeIx> = tree.labelled().to_vec();
         labels.retain(|ix| p(ix) >= MIN_LIKELY);
         labels.sort_by(|a, b| p(b).total_cmp(&p(a)));
@@ -154,9 +153,8 @@ fn LikelyConcepts() -> impl IntoView {
 fn Factors() -> impl IntoView {
     let workspace = use_workspace();
     let factors = Memo::new(move |_| {
-        workspace
-            .placed
-            .with(|placed| placed.as_ref().map_or_else(Vec::new, |p| p.factors.clone()))
+        let placed = workspace.placed.get();
+        placed.map_or_else(Vec::new, |placed| placed.place.factors.clone())
     });
     move || {
         let factors = factors.get();

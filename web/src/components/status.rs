@@ -3,17 +3,16 @@
 use espalier_core::caption::shown_rungs;
 use leptos::prelude::*;
 
-use crate::controller::use_controller;
+use super::answer::shown_sentence;
 use crate::messages::protocol::Stage;
-use crate::messages::query::TreeSource;
 use crate::state::session::{Engine, Session, Work};
-use crate::words::{answer_sentence, sentence};
 use crate::workspace::{Workspace, use_workspace};
 
 /// A visually hidden ARIA live region.
 #[component]
 pub fn Status() -> impl IntoView {
-    let (session, workspace) = (use_controller().session, use_workspace());
+    let workspace = use_workspace();
+    let session = workspace.controller.session;
     let text = Memo::new(move |_| session.with(|session| status_text(session, workspace)));
     view! {
         <p class="visually-hidden" role="status" aria-live="polite" data-testid="status">
@@ -25,17 +24,9 @@ pub fn Status() -> impl IntoView {
 fn status_text(session: &Session, workspace: Workspace) -> String {
     match (&session.work, &session.engine) {
         (Work::Done(answer), _) => {
-            let taxonomy = &answer.result.taxonomy;
-            let sentence = untrack(|| {
-                let path = workspace.shown_path(answer);
-                match workspace.tree_source.get() {
-                    TreeSource::Bundle => {
-                        answer_sentence(&answer.result, &workspace.shown_dial(&path))
-                    }
-                    TreeSource::Own => sentence(&path, &workspace.shown_dial(&path), None),
-                }
-            });
-            let rungs = shown_rungs(&answer.result.ladder, taxonomy).into_iter();
+            let sentence = untrack(|| shown_sentence(workspace, answer, None));
+            let result = &answer.result;
+            let rungs = shown_rungs(&result.ladder, &result.taxonomy).into_iter();
             let rungs: Vec<&str> = rungs.map(|rung| rung.text.as_str()).collect();
             match rungs.join("; ") {
                 none if none.is_empty() => sentence,

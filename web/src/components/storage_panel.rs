@@ -23,13 +23,15 @@ pub fn StoragePanel(
             .with(|session| session.turn > 0 && matches!(session.engine, Engine::Ready(_)))
     });
     Effect::new(move |_| {
-        if has_loaded.get() {
+        let has_loaded = has_loaded.get();
+        spawn_local(async move {
             // Requests persistent storage once there is data worth keeping. Some browsers ask the
             // visitor, who must have done something before.
-            change_then_refresh(storage::request_persistence, data);
-        } else {
-            refresh(data);
-        }
+            if has_loaded {
+                storage::request_persistence().await;
+            }
+            data.set(storage::inspect().await);
+        });
     });
     view! {
         <details class="kept" data-testid="kept" on:toggle=move |_| refresh(data)>
@@ -57,13 +59,19 @@ fn refresh(data: RwSignal<StoredData>) {
     spawn_local(async move { data.set(storage::inspect().await) });
 }
 
-/// Changes what is stored, then reads it into `data`.
-fn change_then_refresh<Change: Future>(
-    change: impl FnOnce() -> Change + 'static,
-    data: RwSignal<StoredData>,
-) {
+/// Deletes the models or everything, then reads what is stored into `data`; `outcome` says what was
+/// done.
+fn delete(everything: bool, data: RwSignal<StoredData>, outcome: RwSignal<&'static str>) {
+    outcome.set("");
     spawn_local(async move {
-        change().await;
+        if everything {
+            storage::delete_all().await;
+            forget_all();
+            outcome.set("Everything was deleted.");
+        } else {
+            storage::delete_models().await;
+            outcome.set("The models were deleted.");
+        }
         data.set(storage::inspect().await);
     });
 }
@@ -80,25 +88,8 @@ fn model_lines(data: &StoredData) -> impl IntoView + use<> {
         .collect_view()
 }
 
-/// The buttons that delete the models or everything; `outcome` says what was done.
+/// The buttons that delete the models or everything.
 fn buttons(data: RwSignal<StoredData>, outcome: RwSignal<&'static str>) -> impl IntoView {
-    let delete_models = move |_| {
-        outcome.set("");
-        let delete = move || async move {
-            storage::delete_models().await;
-            outcome.set("The models were deleted.");
-        };
-        change_then_refresh(delete, data);
-    };
-    let delete_all = move |_| {
-        outcome.set("");
-        let delete = move || async move {
-            storage::delete_all().await;
-            forget_all();
-            outcome.set("Everything was deleted.");
-        };
-        change_then_refresh(delete, data);
-    };
     let empty = move || data.with(|data| data.models.is_empty() && !data.program);
     view! {
         <div class="kept-actions">
@@ -107,7 +98,7 @@ fn buttons(data: RwSignal<StoredData>, outcome: RwSignal<&'static str>) -> impl 
                 type="button"
                 data-testid="delete-models"
                 prop:disabled=move || data.with(|data| data.models.is_empty())
-                on:click=delete_models
+                on:click=move |_| delete(false, data, outcome)
             >
                 "Delete the models"
             </button>
@@ -116,7 +107,7 @@ fn buttons(data: RwSignal<StoredData>, outcome: RwSignal<&'static str>) -> impl 
                 type="button"
                 data-testid="delete-all"
                 prop:disabled=empty
-                on:click=delete_all
+                on:click=move |_| delete(true, data, outcome)
             >
                 "Delete everything"
             </button>

@@ -1,6 +1,5 @@
 //! The two subjects of a photo, each with its own ladder.
 
-use std::rc::Rc;
 use std::time::Duration;
 
 use espalier_core::caption::{CaptionResult, Subject, spoken_name};
@@ -8,8 +7,7 @@ use leptos::prelude::*;
 use wasm_bindgen_futures::spawn_local;
 
 use super::ladder::Ladder;
-use crate::messages::photo_id::PhotoId;
-use crate::messages::query::{Query, QueryAnswer, TreeSource};
+use crate::messages::query::{PhotoId, Query, QueryAnswer, TreeSource};
 use crate::state::heat::where_is;
 use crate::workspace::{Workspace, use_workspace};
 
@@ -31,16 +29,11 @@ impl Subjects {
             found: RwSignal::new(Vec::new()),
         };
         let photo = Memo::new(move |_| workspace.answer().map(|answer| answer.photo));
-        let pending = StoredValue::new(None::<TimeoutHandle>);
         Effect::new(move |_| {
             let photo = photo.get();
             subjects.found.set(Vec::new());
-            if let Some(timer) = pending.try_update_value(Option::take).flatten() {
-                timer.clear();
-            }
             if let Some(photo) = photo {
-                let look = move || subjects.look(workspace, photo);
-                pending.set_value(set_timeout_with_handle(look, DELAY).ok());
+                set_timeout(move || subjects.look(workspace, photo), DELAY);
             }
         });
         subjects
@@ -54,21 +47,21 @@ impl Subjects {
         }
     }
 
-    /// Asks the engine. Without an answer, the photo is taken to show one subject.
+    /// Asks the engine, if the photo is still shown. Without an answer, the photo is taken to show
+    /// one subject.
     fn look(self, workspace: Workspace, id: PhotoId) {
         let controller = workspace.controller;
-        let Some(photo) = controller.photo.get_untracked() else {
+        let is_shown = move || {
+            let answer = untrack(|| workspace.answer());
+            answer.is_some_and(|answer| answer.photo == id)
+        };
+        let Some(photo) = controller.photo.get_untracked().filter(|_| is_shown()) else {
             return;
         };
         spawn_local(async move {
-            let Ok(bytes) = photo.bytes().await else {
-                return;
-            };
-            let report = Rc::new(|_, _| ());
-            let answer = controller.ask(Query::Subjects, Some(bytes), report).await;
-            let shown = untrack(|| workspace.answer().map(|answer| answer.photo));
-            if let Ok(QueryAnswer::Subjects { subjects }) = answer
-                && shown == Some(id)
+            let answer = controller.ask(Query::Subjects, Some(&photo.file), None);
+            if let Ok(QueryAnswer::Subjects { subjects }) = answer.await
+                && is_shown()
             {
                 self.found.set(subjects);
             }

@@ -3,12 +3,12 @@
 
 use espalier_core::caption::TaughtConcept;
 use leptos::prelude::*;
-use wasm_bindgen_futures::{JsFuture, spawn_local};
+use wasm_bindgen_futures::spawn_local;
 use web_sys::HtmlInputElement;
 
 use super::error_card::ErrorNote;
 use crate::photo::image_files;
-use crate::save::save_text;
+use crate::save::{chosen_text, save_text};
 use crate::state::lesson::check_words;
 use crate::taught::Taught;
 use crate::workspace::{Workspace, use_workspace};
@@ -69,8 +69,8 @@ fn TeachForm() -> impl IntoView {
             <button class="button" type="submit" data-testid="teach-send" disabled=move || form.is_blocked()>
                 "Teach"
             </button>
-            <p class="note" role="status" data-testid="teach-said" class:is-error=move || form.is_error.get()>
-                {form.said}
+            <p class="note" role="status" data-testid="teach-said" class:is-error=move || form.said.with(Result::is_err)>
+                {move || form.said.get().unwrap_or_else(|error| error)}
             </p>
         </form>
     }
@@ -143,13 +143,13 @@ struct Form {
     workspace: Workspace,
     taught: Taught,
     name: RwSignal<String>,
-    /// The chosen place; `None` means the most specific step that is sure.
+    /// The chosen place, if any.
     below: RwSignal<Option<String>>,
     with_shown: RwSignal<bool>,
     files: RwSignal<Vec<web_sys::File>, LocalStorage>,
     busy: RwSignal<bool>,
-    said: RwSignal<String>,
-    is_error: RwSignal<bool>,
+    /// What was done, or what failed.
+    said: RwSignal<Result<String, String>>,
 }
 
 impl Form {
@@ -162,8 +162,7 @@ impl Form {
             with_shown: RwSignal::new(true),
             files: RwSignal::new_local(Vec::new()),
             busy: RwSignal::new(false),
-            said: RwSignal::new(String::new()),
-            is_error: RwSignal::new(false),
+            said: RwSignal::new(Ok(String::new())),
         }
     }
 
@@ -190,25 +189,18 @@ impl Form {
         places
     }
 
-    /// Returns the id of the place: the chosen one, else the deepest that is sure.
+    /// Returns the id of the place: the chosen one, else the selected one, else the deepest that is
+    /// sure.
     fn place(self) -> Option<String> {
-        let places = self.places();
-        let chosen = self.below.get();
-        let is_offered = |id: &String| places.iter().any(|(place, _)| place == id);
-        if let Some(chosen) = chosen.filter(is_offered) {
-            return Some(chosen);
-        }
-        let selected = self.workspace.selected.get().filter(is_offered);
         let answer = self.workspace.answer()?;
         let path = self.workspace.shown_path(&answer);
         let stop = path.path.iter().position(|step| step.id == path.stop)?;
         let sure = path.path[..=stop].iter().rev().map(|step| step.id.clone());
-        selected
-            .or_else(|| sure.into_iter().find(is_offered))
-            .or_else(|| {
-                let last = places.last();
-                last.map(|(id, _)| id.clone())
-            })
+        let chosen = self.below.get().into_iter();
+        let mut wanted = chosen.chain(self.workspace.selected.get()).chain(sure);
+        let places = self.places();
+        let offered = wanted.find(|id| places.iter().any(|(place, _)| place == id));
+        offered.or_else(|| places.last().map(|(id, _)| id.clone()))
     }
 
     fn is_blocked(self) -> bool {
@@ -232,21 +224,19 @@ impl Form {
         let photos = shown.into_iter().collect();
         let files = self.files.get_untracked();
         self.busy.set(true);
-        self.is_error.set(false);
-        self.said.set("Reading the photos…".to_owned());
+        self.said.set(Ok("Reading the photos…".to_owned()));
         spawn_local(async move {
             let outcome = self.taught.learn(name.clone(), below, photos, files).await;
             self.busy.set(false);
             match outcome {
                 Ok(check) => {
-                    self.said.set(check_words(&name, &check));
+                    self.said.set(Ok(check_words(&name, &check)));
                     self.name.set(String::new());
                     self.files.set(Vec::new());
                     self.below.set(None);
                 }
                 Err(error) => {
-                    self.is_error.set(true);
-                    self.said.set(format!("{} {}", error.what, error.todo));
+                    self.said.set(Err(format!("{} {}", error.what, error.todo)));
                 }
             }
         });
@@ -259,16 +249,11 @@ fn TaughtList() -> impl IntoView {
     let taught = expect_context::<Taught>();
     let is_empty = move || taught.concepts.with(Vec::is_empty);
     let open = move |input: HtmlInputElement| {
-        let file = input.files().and_then(|files| files.get(0));
-        // Allows the same file to be chosen again.
-        input.set_value("");
-        if let Some(file) = file {
-            spawn_local(async move {
-                if let Ok(text) = JsFuture::from(file.text()).await {
-                    taught.open(text.as_string().unwrap_or_default()).await;
-                }
-            });
-        }
+        spawn_local(async move {
+            if let Some(text) = chosen_text(input).await {
+                taught.open(text).await;
+            }
+        });
     };
     view! {
         <ul class="taught" hidden=is_empty data-testid="taught">

@@ -30,27 +30,19 @@ impl NodeValues {
     /// Reads the photo's place in the shown tree, and for the model's tree the counts of the folder.
     fn of(tree: &Taxonomy, workspace: Workspace, folder: Folder) -> Self {
         let source = workspace.tree_source.get();
-        let placed = workspace
-            .placed
-            .get()
-            .filter(|placed| placed.tree == source);
-        let find = |id: &str| tree.find(id);
-        let stop = placed.as_ref().and_then(|placed| find(&placed.path.stop));
+        let placed = workspace.placed.get();
+        let place = placed.as_ref().filter(|placed| placed.tree == source);
+        let place = place.map(|placed| &placed.place);
+        let stop = place.and_then(|place| tree.find(&place.path.stop));
+        let path = place.iter().flat_map(|place| &place.path.path);
         Self {
             known: stop.map_or_else(Vec::new, |stop| {
                 let above = tree.ancestors(stop).iter().copied();
                 above.chain([stop]).collect()
             }),
             stop,
-            path: placed.as_ref().map_or_else(Vec::new, |placed| {
-                placed
-                    .path
-                    .path
-                    .iter()
-                    .filter_map(|step| find(&step.id))
-                    .collect()
-            }),
-            p: placed.map(|placed| placed.p.clone()),
+            path: path.filter_map(|step| tree.find(&step.id)).collect(),
+            p: place.map(|place| place.p.clone()),
             counts: match source {
                 TreeSource::Bundle => folder.batch.with(Batch::counts),
                 TreeSource::Own => BTreeMap::new(),
@@ -61,6 +53,28 @@ impl NodeValues {
     fn p_of(&self, node: NodeIx) -> Option<f32> {
         self.p.as_ref().and_then(|p| p.get(node.index()).copied())
     }
+
+    /// Returns the marks of the node with this index and id.
+    fn marks(&self, node: NodeIx, id: &str) -> Marks {
+        Marks {
+            p: self.p_of(node),
+            is_beyond: !self.known.contains(&node),
+            count: self.counts.get(id).copied(),
+            is_on_path: self.path.contains(&node),
+            is_stop: self.stop == Some(node),
+        }
+    }
+}
+
+/// What a row shows of its node.
+#[derive(Clone, Copy, PartialEq)]
+struct Marks {
+    p: Option<f32>,
+    /// Whether it lies beyond the node where the evidence stops.
+    is_beyond: bool,
+    count: Option<u32>,
+    is_on_path: bool,
+    is_stop: bool,
 }
 
 /// The rows.
@@ -148,46 +162,6 @@ fn at_level(row: Element, level: usize) {
     let _ = row.set_attribute("aria-level", &level.to_string());
 }
 
-/// What a row shows of its node and of the outline; cheap to copy.
-#[derive(Clone, Copy)]
-struct RowState {
-    p: Memo<Option<f32>>,
-    /// Whether it lies beyond the node where the evidence stops.
-    beyond: Memo<bool>,
-    count: Memo<Option<u32>>,
-    on_path: Memo<bool>,
-    is_stop: Memo<bool>,
-    focused: Memo<bool>,
-    selected: Memo<bool>,
-}
-
-impl RowState {
-    /// Creates the marks of the node with this index and id, whose row is at the end of `path`.
-    fn new(
-        (node, id): (NodeIx, &str),
-        path: StoredValue<Vec<NodeIx>>,
-        values: Memo<NodeValues>,
-        workspace: Workspace,
-    ) -> Self {
-        let (count_id, selected_id) = (id.to_owned(), id.to_owned());
-        Self {
-            p: Memo::new(move |_| values.with(|f| f.p_of(node))),
-            beyond: Memo::new(move |_| values.with(|f| !f.known.contains(&node))),
-            count: Memo::new(move |_| values.with(|f| f.counts.get(&count_id).copied())),
-            on_path: Memo::new(move |_| values.with(|f| f.path.contains(&node))),
-            is_stop: Memo::new(move |_| values.with(|f| f.stop == Some(node))),
-            focused: Memo::new(move |_| {
-                path.with_value(|path| workspace.outline.with(|outline| outline.focus() == path))
-            }),
-            selected: Memo::new(move |_| {
-                workspace
-                    .selected
-                    .with(|s| s.as_deref() == Some(selected_id.as_str()))
-            }),
-        }
-    }
-}
-
 /// One concept.
 #[component]
 fn TreeRow(
@@ -205,7 +179,15 @@ fn TreeRow(
     });
     let depth = row.path.len();
     let path = StoredValue::new(row.path.clone());
-    let state = RowState::new((node, &id), path, values, workspace);
+    let (marked_id, selected_id) = (id.clone(), id.clone());
+    let marks = Memo::new(move |_| values.with(|values| values.marks(node, &marked_id)));
+    let is_focused = Memo::new(move |_| {
+        path.with_value(|path| workspace.outline.with(|outline| outline.focus() == path))
+    });
+    let is_selected = Memo::new(move |_| {
+        let selected = workspace.selected;
+        selected.with(|selected| selected.as_deref() == Some(selected_id.as_str()))
+    });
     let key = row.key();
     let element_id = format!("row-{key}");
     let is_leaf = row.open.is_none();
@@ -222,8 +204,8 @@ fn TreeRow(
     view! {
         <li
             class="tree-row"
-            class:on-path=state.on_path
-            class:is-stop=state.is_stop
+            class:on-path=move || marks.get().is_on_path
+            class:is-stop=move || marks.get().is_stop
             class:is-leaf=is_leaf
             id=element_id
             role="treeitem"
@@ -231,14 +213,14 @@ fn TreeRow(
             aria-posinset=move || row.with(|row| row.position.to_string())
             aria-setsize=siblings
             aria-expanded=move || row.with(|row| row.open.map(|open| open.to_string()))
-            aria-selected=move || state.selected.get().to_string()
-            tabindex=move || if state.focused.get() { "0" } else { "-1" }
+            aria-selected=move || is_selected.get().to_string()
+            tabindex=move || if is_focused.get() { "0" } else { "-1" }
             style=("--depth", (depth - 1).to_string())
             data-testid="tree-row"
             data-name=name
             on:click=click
         >
-            {columns(name.clone(), state, workspace)}
+            {columns(name.clone(), marks, workspace)}
         </li>
     }
 }
@@ -257,29 +239,26 @@ fn expand_or_focus(workspace: Workspace, path: StoredValue<Vec<NodeIx>>, open: O
 }
 
 /// The columns of a row: the name, the number of photos, the bar and the probability in words.
-fn columns(name: String, state: RowState, workspace: Workspace) -> impl IntoView {
-    let RowState {
-        p,
-        beyond,
-        count,
-        is_stop,
-        ..
-    } = state;
+fn columns(name: String, marks: Memo<Marks>, workspace: Workspace) -> impl IntoView {
     let numbers = workspace.controller.numbers;
-    let certainty = move || p.get().map(|p| p_words(p, beyond.get(), numbers));
+    let certainty = move || {
+        let Marks { p, is_beyond, .. } = marks.get();
+        p.map(|p| p_words(p, is_beyond, numbers))
+    };
     view! {
         <span class="tree-fold" aria-hidden="true"></span>
         <span class="tree-name">{name}</span>
         <span class="tree-count">
-            {move || count.get().map(|n| format!("{n} photo{}", if n == 1 { "" } else { "s" }))}
+            {move || marks.get().count.map(|n| format!("{n} photo{}", if n == 1 { "" } else { "s" }))}
         </span>
-        <span class="tree-bar" aria-hidden="true" class:is-off=move || p.get().is_none()>
-            <span style=("--p", move || format!("{:.4}", p.get().unwrap_or(0.0)))></span>
+        <span class="tree-bar" aria-hidden="true" class:is-off=move || marks.get().p.is_none()>
+            <span style=("--p", move || format!("{:.4}", marks.get().p.unwrap_or(0.0)))></span>
         </span>
         <span class="tree-sure">{certainty}</span>
         {move || {
-            is_stop
+            marks
                 .get()
+                .is_stop
                 .then(|| {
                     view! { <span class="visually-hidden">", sure up to here"</span> }
                 })

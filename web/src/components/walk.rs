@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 
 use super::scene::Scene;
-use crate::messages::photo_id::PhotoId;
+use crate::messages::query::PhotoId;
 use crate::workspace::{Workspace, use_workspace};
 
 /// The slider and the captions along the walk.
@@ -97,12 +97,11 @@ fn slider(scene: Scene) -> impl IntoView {
 /// Returns the caption nearest to the current step.
 fn caption(scene: Scene) -> String {
     scene.steps.with(|steps| {
-        steps
-            .get(scene.step.get())
-            .map_or_else(String::new, |step| {
-                let text = step.point.text.as_deref();
-                text.unwrap_or("the root, which stands for everything")
-                    .to_owned()
-            })
+        let Some(step) = steps.get(scene.step.get()) else {
+            return String::new();
+        };
+        let text = step.point.text.as_deref();
+        text.unwrap_or("the root, which stands for everything")
+            .to_owned()
     })
 }

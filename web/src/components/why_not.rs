@@ -1,15 +1,12 @@
 //! "Why not …?": compares any phrase with the photo, through the text encoder.
 
-use std::rc::Rc;
-
 use espalier_core::caption::{PlacedBy, Verdict};
 use leptos::prelude::*;
 use wasm_bindgen_futures::spawn_local;
 
 use super::heat::Heat;
-use crate::load::progress::format_bytes;
-use crate::messages::photo_id::PhotoId;
-use crate::messages::query::{Query, QueryAnswer};
+use crate::load::progress::{format_bytes, format_part};
+use crate::messages::query::{PhotoId, Query, QueryAnswer};
 use crate::ui_error::UiError;
 use crate::words::{part_sentences, verdict_sentences};
 use crate::workspace::{Workspace, use_workspace};
@@ -93,14 +90,10 @@ fn phrase_field(form: PhraseForm) -> impl IntoView {
 /// Says what is done while the answer is pending.
 fn progress_words(loaded: u64, total: u64) -> String {
     if total == 0 {
-        "Working…".to_owned()
-    } else {
-        format!(
-            "Downloading the part that reads words: {} of {}",
-            format_bytes(loaded),
-            format_bytes(total),
-        )
+        return "Working…".to_owned();
     }
+    let part = format_part(loaded, total);
+    format!("Downloading the part that reads words: {part}")
 }
 
 /// The typed phrase and its answer; cheap to copy.
@@ -157,8 +150,8 @@ impl PhraseForm {
                 tree,
                 phrase: text,
             };
-            let report = Rc::new(move |loaded, total| self.busy.set(Some((loaded, total))));
-            let answer = self.workspace.controller.ask(query, None, report).await;
+            let controller = self.workspace.controller;
+            let answer = controller.ask(query, None, Some(self.busy)).await;
             self.busy.set(None);
             self.explanation
                 .set(Some(answer.and_then(|answer| self.explanation_of(answer))));

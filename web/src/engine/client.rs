@@ -3,13 +3,13 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use js_sys::{Array, ArrayBuffer, Reflect};
+use js_sys::{Array, ArrayBuffer};
 use wasm_bindgen::prelude::Closure;
 use wasm_bindgen::{JsCast as _, JsValue};
 use wasm_bindgen_futures::spawn_local;
 use web_sys::{ErrorEvent, MessageEvent, Worker, WorkerOptions, WorkerType};
 
-use crate::load::js::message_of;
+use crate::load::js::{message_of, property};
 use crate::messages::protocol::{Backend, Request, Response};
 use crate::state::session::Event;
 use crate::ui_error::UiError;
@@ -104,10 +104,7 @@ impl Client {
 /// Converts an error event. A script that cannot be loaded causes an event without a message; a
 /// failure at run time has one.
 fn ui_error_of(error: &ErrorEvent) -> UiError {
-    let message = Reflect::get(error, &"message".into())
-        .ok()
-        .and_then(|value| value.as_string());
-    match message.filter(|text| !text.is_empty()) {
+    match property(error, "message").and_then(|message| message.as_string()) {
         Some(text) => UiError::died(text),
         None => UiError::not_started("worker.js could not be loaded"),
     }

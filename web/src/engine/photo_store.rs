@@ -8,8 +8,8 @@ use espalier_core::caption::{
 };
 
 use crate::load::js::now;
-use crate::messages::photo_id::PhotoId;
 use crate::messages::protocol::{Backend, Response};
+use crate::messages::query::PhotoId;
 use crate::narration::{narrate, place_sentence};
 use crate::ui_error::{Cause, UiError};
 
@@ -42,20 +42,12 @@ impl PhotoStore {
         }
     }
 
-    /// Reads a photo, with the same decoding, preprocessing and ranking as the command line.
-    ///
-    /// # Errors
-    /// When the photo cannot be read or the device fails.
-    pub async fn caption(&mut self, id: PhotoId, photo: &[u8]) -> Result<Response, UiError> {
-        let json = self.read(id, photo, None).await?;
-        Ok(Response::Result { id, json })
-    }
-
     /// Reads a photo, or the region with these edges (left, top, right, bottom, as fractions of the
-    /// sides), and returns the result as JSON.
+    /// sides), with the same decoding, preprocessing and ranking as the command line. Returns the
+    /// result as JSON.
     ///
     /// # Errors
-    /// As [`caption`](Self::caption), and when the region holds no pixel.
+    /// When the photo cannot be read, the region holds no pixel, or the device fails.
     pub async fn read(
         &mut self,
         id: PhotoId,

@@ -14,18 +14,12 @@ use web_sys::{DedicatedWorkerGlobalScope, MessageEvent};
 
 use super::device;
 use super::photo_store::PhotoStore;
-use super::query_handler::{QueryHandler, is_fatal};
+use super::query_handler::QueryHandler;
 use crate::load::bundle::RemoteModel;
 use crate::load::js::now;
 use crate::messages::protocol::{BUILD, Backend, EngineInfo, Progress, Request, Response, Stage};
 use crate::messages::query::{Query, QueryId, Reply};
 use crate::ui_error::{Cause, UiError};
-
-/// A loaded model.
-struct LoadedModel {
-    photo_store: PhotoStore,
-    query_handler: QueryHandler,
-}
 
 /// A task of the worker.
 enum Job {
@@ -70,7 +64,7 @@ async fn work(
     own_inbox: UnboundedSender<Job>,
     mut inbox: UnboundedReceiver<Job>,
 ) {
-    let mut model: Option<LoadedModel> = None;
+    let mut model: Option<QueryHandler> = None;
     let mut waiting: VecDeque<Job> = VecDeque::new();
     loop {
         if waiting.is_empty() {
@@ -115,10 +109,8 @@ async fn work(
                 post(&answer(model.as_mut(), request, photo.unwrap_or_default()).await);
             }
             Job::CaptionsArrived(shard, files) => {
-                match model
-                    .as_mut()
-                    .map(|open| open.photo_store.grow(shard, &files))
-                {
+                let open = model.as_mut();
+                match open.map(|model| model.photo_store.grow(shard, &files)) {
                     Some(Ok(answers)) => answers.iter().for_each(post),
                     Some(Err(error)) => post(&Response::Coarse { error }),
                     None => {}
@@ -128,12 +120,15 @@ async fn work(
     }
 }
 
-async fn answer(model: Option<&mut LoadedModel>, request: Request, photo: Vec<u8>) -> Response {
-    let Some(LoadedModel { photo_store, .. }) = model else {
+async fn answer(model: Option<&mut QueryHandler>, request: Request, photo: Vec<u8>) -> Response {
+    let Some(QueryHandler { photo_store, .. }) = model else {
         return fatal_failure(not_loaded());
     };
     let (id, result) = match request {
-        Request::Caption { id } => (id, photo_store.caption(id, &photo).await),
+        Request::Caption { id } => {
+            let json = photo_store.read(id, &photo, None).await;
+            (id, json.map(|json| Response::Result { id, json }))
+        }
         Request::Rank { id, below } => (id, photo_store.rank(id, below)),
         Request::Narrate { id, json } => (id, photo_store.narrate(id, &json)),
         Request::Lineage { id, node } => (id, photo_store.lineage(id, &node)),
@@ -150,25 +145,20 @@ async fn answer(model: Option<&mut LoadedModel>, request: Request, photo: Vec<u8
 }
 
 /// Answers a query. Also reports the engine as failed if the error is fatal.
-async fn reply(model: Option<&mut LoadedModel>, id: QueryId, query: Query, photo: &[u8]) {
+async fn reply(model: Option<&mut QueryHandler>, id: QueryId, query: Query, photo: &[u8]) {
     let report = |loaded, total| {
         let reply = Reply::Fetching { loaded, total };
         post(&Response::Reply { id, reply });
     };
-    let mut changed = Vec::new();
-    let answer = match model {
-        Some(LoadedModel {
-            photo_store,
-            query_handler,
-        }) => {
-            let answer = query_handler.answer(photo_store, query, photo, report);
-            let answer = answer.await;
-            changed = query_handler.take_changed();
-            answer
+    let (answer, changed) = match model {
+        Some(model) => {
+            let answer = model.answer(query, photo, report).await;
+            (answer, std::mem::take(&mut model.changed))
         }
-        None => Err(not_loaded()),
+        None => (Err(not_loaded()), Vec::new()),
     };
-    let fatal = answer.as_ref().err().filter(|error| is_fatal(error));
+    let is_fatal = |error: &&UiError| matches!(error.cause, Cause::Gpu | Cause::Engine);
+    let fatal = answer.as_ref().err().filter(is_fatal);
     let fatal = fatal.cloned().map(fatal_failure);
     let reply = match answer {
         Ok(answer) => Reply::Done { answer },
@@ -189,7 +179,7 @@ async fn load(
     backend: Backend,
     manifest_url: &str,
     build: Option<&str>,
-) -> Result<(RemoteModel, LoadedModel, EngineInfo), UiError> {
+) -> Result<(RemoteModel, QueryHandler, EngineInfo), UiError> {
     if let Some(build) = build.filter(|build| *build != BUILD) {
         return Err(UiError::version_mismatch(format!(
             "page {build}, engine {BUILD}"
@@ -238,11 +228,9 @@ async fn load(
         warm_ms,
         cautions: cautions.collect(),
     };
-    let open = LoadedModel {
-        photo_store: PhotoStore::new(backend, remote.manifest.clone(), captioner),
-        query_handler: QueryHandler::new(remote.clone(), engine),
-    };
-    Ok((remote, open, info))
+    let photo_store = PhotoStore::new(backend, remote.manifest.clone(), captioner);
+    let model = QueryHandler::new(photo_store, remote.clone(), engine);
+    Ok((remote, model, info))
 }
 
 /// Fetches the finer captions while photos are already being read. If the visitor is offline by

@@ -2,7 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 
-use espalier_core::bundle::{BundleFile, Manifest, Part, VerifiedFile};
+use espalier_core::bundle::{BundleFile, BundleFiles, Manifest, Part, VerifiedFile};
 use futures::stream::{self, StreamExt, TryStreamExt};
 use web_sys::RequestCache;
 
@@ -94,6 +94,30 @@ impl RemoteModel {
         Ok(())
     }
 
+    /// Loads the files of the text encoder, which only a visitor who types needs. `report` receives
+    /// the bytes that have arrived and the total.
+    ///
+    /// # Errors
+    /// As [`first_files`](Self::first_files), and when the model has no text encoder.
+    pub async fn text_files(
+        &self,
+        mut report: impl FnMut(u64, u64),
+    ) -> Result<BundleFiles, UiError> {
+        let total = self.manifest.bytes_of(&[Part::Text]);
+        if total == 0 {
+            return Err(UiError::no_text_encoder());
+        }
+        let mut files = BundleFiles::default();
+        let mut before = 0;
+        for file in self.manifest.files_of(&[Part::Text]) {
+            let arrived = |received: u64| report(before + received.min(file.bytes), total);
+            files.insert(self.file(file, arrived).await?)?;
+            before += file.bytes;
+            report(before, total);
+        }
+        Ok(files)
+    }
+
     /// Loads one file and verifies it. Stores it for the next visit if the browser allows it; full
     /// storage is not an error.
     ///
@@ -105,28 +129,27 @@ impl RemoteModel {
         arrived: impl FnMut(u64),
     ) -> Result<VerifiedFile, UiError> {
         let url = format!("{}{}", self.base, file.path);
-        if let Some(cached) = self.cached(file, &url).await {
+        let key = key(&url, &file.sha256);
+        if let Some(cached) = self.cached(file, &key).await {
             return Ok(cached);
         }
         // Another tab may be fetching the same file; it is then cached when the lock is granted.
         let _lock = Lock::wait(&file.sha256).await;
-        if let Some(cached) = self.cached(file, &url).await {
+        if let Some(cached) = self.cached(file, &key).await {
             return Ok(cached);
         }
         let checked = fetched(file, &url, arrived).await?;
-        self.cache.put(&url, &file.sha256, checked.bytes()).await;
+        self.cache.put(&key, checked.bytes()).await;
         Ok(checked)
     }
 
-    async fn cached(&self, file: &BundleFile, url: &str) -> Option<VerifiedFile> {
-        let bytes = self.cache.get(url, &file.sha256).await?;
-        match file.check(bytes) {
-            Ok(checked) => Some(checked),
-            Err(_) => {
-                self.cache.remove(url, &file.sha256).await;
-                None
-            }
+    async fn cached(&self, file: &BundleFile, key: &str) -> Option<VerifiedFile> {
+        let bytes = self.cache.get(key).await?;
+        let checked = file.check(bytes).ok();
+        if checked.is_none() {
+            self.cache.remove(key).await;
         }
+        checked
     }
 
     /// Deletes cached files of earlier versions of this model.

@@ -24,22 +24,20 @@ pub struct FileCache(Option<Cache>);
 impl FileCache {
     /// Opens the cache.
     pub async fn open() -> Self {
-        Self(open().await)
+        Self(open(NAME).await)
     }
 
-    /// Returns the bytes stored under a file's address and hash.
-    pub async fn get(&self, url: &str, sha256: &str) -> Option<Vec<u8>> {
+    /// Returns the bytes stored under a [`key`].
+    pub async fn get(&self, key: &str) -> Option<Vec<u8>> {
         let cache = self.0.as_ref()?;
-        let matched = JsFuture::from(cache.match_with_str(&key(url, sha256)))
-            .await
-            .ok()?;
+        let matched = JsFuture::from(cache.match_with_str(key)).await.ok()?;
         let response: Response = matched.dyn_into().ok()?;
         let buffer = JsFuture::from(response.array_buffer().ok()?).await.ok()?;
         Some(Uint8Array::new(&buffer).to_vec())
     }
 
-    /// Stores verified bytes. Ignores failures, for example full storage.
-    pub async fn put(&self, url: &str, sha256: &str, bytes: &[u8]) {
+    /// Stores verified bytes under a [`key`]. Ignores failures, for example full storage.
+    pub async fn put(&self, key: &str, bytes: &[u8]) {
         let Some(cache) = &self.0 else { return };
         let body = Uint8Array::from(bytes);
         let init = ResponseInit::new();
@@ -49,14 +47,14 @@ impl FileCache {
         }
         let response = Response::new_with_opt_js_u8_array_and_init(Some(&body), &init);
         if let Ok(response) = response {
-            let _ = JsFuture::from(cache.put_with_str(&key(url, sha256), &response)).await;
+            let _ = JsFuture::from(cache.put_with_str(key, &response)).await;
         }
     }
 
     /// Deletes an entry that failed its check.
-    pub async fn remove(&self, url: &str, sha256: &str) {
+    pub async fn remove(&self, key: &str) {
         if let Some(cache) = &self.0 {
-            let _ = JsFuture::from(cache.delete_with_str(&key(url, sha256))).await;
+            let _ = JsFuture::from(cache.delete_with_str(key)).await;
         }
     }
 
@@ -84,12 +82,10 @@ pub fn key(url: &str, sha256: &str) -> String {
     format!("{url}?sha256={sha256}")
 }
 
-async fn open() -> Option<Cache> {
-    JsFuture::from(storage()?.open(NAME))
-        .await
-        .ok()?
-        .dyn_into()
-        .ok()
+/// Opens the cache of this name, or creates it.
+pub async fn open(name: &str) -> Option<Cache> {
+    let opened = JsFuture::from(storage()?.open(name)).await.ok()?;
+    opened.dyn_into().ok()
 }
 
 /// Returns whether any cache of this site holds an address. Creates no cache, unlike

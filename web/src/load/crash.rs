@@ -28,9 +28,7 @@ pub fn take_crashed() -> Option<Backend> {
     let name = stored(MARKER)?;
     clear_marker();
     store(STARTED, None);
-    [Backend::WebGpu, Backend::Cpu]
-        .into_iter()
-        .find(|backend| backend.as_str() == name)
+    Backend::named(&name)
 }
 
 /// Notes that an engine has started on this device.

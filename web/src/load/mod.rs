@@ -7,8 +7,6 @@ pub mod cache;
 #[cfg(target_arch = "wasm32")]
 pub mod crash;
 #[cfg(target_arch = "wasm32")]
-pub mod examples;
-#[cfg(target_arch = "wasm32")]
 pub mod fetch;
 #[cfg(target_arch = "wasm32")]
 pub mod js;
@@ -19,8 +17,6 @@ pub mod lock;
 pub mod progress;
 #[cfg(target_arch = "wasm32")]
 pub mod storage;
-#[cfg(target_arch = "wasm32")]
-pub mod text;
 #[cfg(target_arch = "wasm32")]
 pub mod tree;
 

@@ -142,6 +142,11 @@ pub fn format_bytes(bytes: u64) -> String {
     }
 }
 
+/// Formats a part of a number of bytes: `1.2 MB of 4.2 MB`.
+pub fn format_part(loaded: u64, total: u64) -> String {
+    format!("{} of {}", format_bytes(loaded), format_bytes(total))
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

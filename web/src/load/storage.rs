@@ -7,7 +7,7 @@ use wasm_bindgen::{JsCast as _, JsValue};
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{Cache, Request, Response};
 
-use super::cache::{LENGTH, NAME, storage};
+use super::cache::{LENGTH, NAME, open, storage};
 use super::js::{of_navigator, property};
 
 /// Prefix of the names of the service worker's caches for the program.
@@ -29,8 +29,13 @@ pub struct StoredData {
 /// Inspects the stored data.
 pub async fn inspect() -> StoredData {
     let names = names().await;
+    // Opening a missing cache would create it.
+    let models = match names.iter().any(|name| name == NAME) {
+        true => models().await,
+        false => None,
+    };
     StoredData {
-        models: models().await.unwrap_or_default(),
+        models: models.unwrap_or_default(),
         program: names.iter().any(|name| name.starts_with(PROGRAM)),
         used: used().await,
         persistent: ask("persisted").await,
@@ -60,24 +65,18 @@ async fn delete(matches: impl Fn(&str) -> bool) {
     let Some(caches) = storage() else { return };
     for name in names().await.into_iter().filter(|name| matches(name)) {
         // A cache that is still in use keeps its bytes after deletion, so delete its entries first.
-        let _ = empty(&name).await;
+        if let Some((cache, keys)) = entries(&name).await {
+            for request in keys.iter().filter_map(|key| key.dyn_into::<Request>().ok()) {
+                let _ = JsFuture::from(cache.delete_with_request(&request)).await;
+            }
+        }
         let _ = JsFuture::from(caches.delete(&name)).await;
     }
 }
 
-/// Deletes the entries of a cache; `None` if the browser refuses access.
-async fn empty(name: &str) -> Option<()> {
-    let (cache, keys) = entries(name).await?;
-    for request in keys.iter().filter_map(|key| key.dyn_into::<Request>().ok()) {
-        let _ = JsFuture::from(cache.delete_with_request(&request)).await;
-    }
-    Some(())
-}
-
 /// Returns a cache and the requests stored in it.
 async fn entries(name: &str) -> Option<(Cache, Array)> {
-    let opened = JsFuture::from(storage()?.open(name)).await.ok()?;
-    let cache: Cache = opened.dyn_into().ok()?;
+    let cache = open(name).await?;
     let keys = JsFuture::from(cache.keys()).await.ok()?;
     Some((cache, Array::from(&keys)))
 }
@@ -86,20 +85,14 @@ async fn names() -> Vec<String> {
     let Some(caches) = storage() else {
         return Vec::new();
     };
-    match JsFuture::from(caches.keys()).await {
-        Ok(keys) => Array::from(&keys)
-            .iter()
-            .filter_map(|k| k.as_string())
-            .collect(),
-        Err(_) => Vec::new(),
-    }
+    let Ok(keys) = JsFuture::from(caches.keys()).await else {
+        return Vec::new();
+    };
+    let keys = Array::from(&keys);
+    keys.iter().filter_map(|key| key.as_string()).collect()
 }
 
 async fn models() -> Option<BTreeMap<String, u64>> {
-    // Opening a missing cache would create it.
-    if !names().await.iter().any(|name| name == NAME) {
-        return None;
-    }
     let (cache, keys) = entries(NAME).await?;
     let mut models = BTreeMap::new();
     for request in keys.iter() {

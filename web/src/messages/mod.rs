@@ -1,6 +1,5 @@
 //! Messages between the page and an engine's worker: data types only, no behaviour.
 
 pub mod narration;
-pub mod photo_id;
 pub mod protocol;
 pub mod query;

@@ -14,8 +14,7 @@ use espalier_core::caption::Lineage;
 use serde::{Deserialize, Serialize};
 
 use super::narration::Narration;
-use super::photo_id::PhotoId;
-use super::query::{Query, QueryId, Reply};
+use super::query::{PhotoId, Query, QueryId, Reply};
 use crate::ui_error::UiError;
 
 /// Hash of the sources that this program was built from, hexadecimal. The page and its engines are
@@ -39,6 +38,12 @@ impl Backend {
             Self::Cpu => "cpu",
             Self::WebGpu => "webgpu",
         }
+    }
+
+    /// Returns the engine that [`as_str`](Self::as_str) names so.
+    pub fn named(name: &str) -> Option<Self> {
+        let mut all = [Self::Cpu, Self::WebGpu].into_iter();
+        all.find(|backend| backend.as_str() == name)
     }
 
     /// Returns the name of the program that `worker.js` starts for this engine.
@@ -225,101 +230,166 @@ pub enum Response {
 
 #[cfg(test)]
 mod tests {
+    use espalier_core::caption::TaughtConcept;
+    use serde::de::DeserializeOwned;
+
     use super::*;
+    use crate::messages::query::{QueryAnswer, TreeSource};
     use crate::ui_error::Cause;
 
-    fn assert_round_trip(response: &Response) {
-        let text = serde_json::to_string(response).unwrap();
-        assert_eq!(&serde_json::from_str::<Response>(&text).unwrap(), response);
+    fn assert_round_trips<T>(messages: impl IntoIterator<Item = T>)
+    where
+        T: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug,
+    {
+        for message in messages {
+            let text = serde_json::to_string(&message).unwrap();
+            assert_eq!(serde_json::from_str::<T>(&text).unwrap(), message);
+        }
     }
 
     #[test]
     fn every_request_survives_serialisation() {
-        for request in [
+        let id = PhotoId(7);
+        assert_round_trips([
             Request::Load {
                 manifest_url: "https://a.example/m/manifest.json".into(),
                 build: Some(BUILD.into()),
             },
-            Request::Caption { id: PhotoId(7) },
+            Request::Caption { id },
             Request::Rank {
-                id: PhotoId(7),
+                id,
                 below: Some("n02084071".into()),
             },
             Request::Narrate {
-                id: PhotoId(7),
+                id,
                 json: "{}".into(),
             },
             Request::Lineage {
-                id: PhotoId(7),
+                id,
                 node: "n02084071".into(),
             },
-        ] {
-            let text = serde_json::to_string(&request).unwrap();
-            assert_eq!(serde_json::from_str::<Request>(&text).unwrap(), request);
-        }
+        ]);
+    }
+
+    #[test]
+    fn every_query_survives_serialisation() {
+        let (photo, tree) = (PhotoId(4), TreeSource::Own);
+        let queries = [
+            Query::Read {
+                photo,
+                region: Some([0.0, 0.25, 0.5, 1.0]),
+            },
+            Query::Heat {
+                photo,
+                caption: "a cat".into(),
+            },
+            Query::Subjects,
+            Query::Place {
+                photo,
+                tree,
+                below: Some("n1".into()),
+            },
+            Query::WhyNot {
+                photo,
+                tree,
+                phrase: "a robin".into(),
+            },
+            Query::EmbedTree {
+                text: "a\n b\n".into(),
+            },
+            Query::Learn {
+                name: "Bella".into(),
+                below: "dog".into(),
+                tree,
+                photos: vec![photo],
+            },
+            Query::Teach {
+                concepts: vec![TaughtConcept {
+                    name: "Bella".into(),
+                    below: "dog".into(),
+                    photos: vec![vec![0.5, 1.0]],
+                }],
+            },
+            Query::Disk {
+                tree: TreeSource::Bundle,
+                photos: vec![photo],
+            },
+            Query::Walk {
+                from: photo,
+                to: None,
+                tree,
+            },
+        ];
+        let id = QueryId(1);
+        assert_round_trips(queries.map(|query| Request::Query { id, query }));
     }
 
     #[test]
     fn every_response_survives_serialisation() {
-        assert_round_trip(&Response::Booted);
-        for stage in [
-            Stage::Engine,
-            Stage::Manifest,
-            Stage::Model,
-            Stage::SelfTest,
-            Stage::WarmUp,
-        ] {
-            assert_round_trip(&Response::Progress(Progress {
-                stage,
+        let id = PhotoId(2);
+        let error = || UiError::new(Cause::Bundle, "what", "todo").with_detail("detail");
+        assert_round_trips([
+            Response::Booted,
+            Response::Progress(Progress {
+                stage: Stage::SelfTest,
                 loaded: 3,
                 total: u64::from(u32::MAX) + 1,
                 file: Some("image.safetensors".into()),
-            }));
-        }
-        for backend in [Backend::Cpu, Backend::WebGpu] {
-            assert_round_trip(&Response::Ready(EngineInfo {
-                backend,
+            }),
+            Response::Ready(EngineInfo {
+                backend: Backend::WebGpu,
                 model: "default".into(),
                 version: "1".into(),
                 sha256: "00ff".into(),
                 self_test: 0.999,
                 warm_ms: 41.5,
                 cautions: vec!["Not calibrated.".into()],
-            }));
-        }
-        assert_round_trip(&Response::Result {
-            id: PhotoId(2),
-            json: "{\"a\": \"ü\\n\"}".into(),
-        });
-        assert_round_trip(&Response::Finer {
-            id: PhotoId(2),
-            json: "{}".into(),
-        });
-        assert_round_trip(&Response::Coarse {
-            error: UiError::new(Cause::Bundle, "what", "todo"),
-        });
-        assert_round_trip(&Response::Superseded { id: PhotoId(3) });
-        assert_round_trip(&Response::Narrated {
-            id: PhotoId(3),
-            narration: Narration::default(),
-        });
-        assert_round_trip(&Response::Lineage {
-            id: PhotoId(3),
-            lineage: Lineage {
-                id: "n1".into(),
-                name: "bird".into(),
-                path: Vec::new(),
-                shared: "n0".into(),
-            },
-            sentence: "It is hardly a bird.".into(),
-        });
-        for id in [None, Some(PhotoId(4))] {
-            assert_round_trip(&Response::Failed {
+            }),
+            Response::Result {
                 id,
-                fatal: id.is_none(),
-                error: UiError::new(Cause::Bundle, "what", "todo").with_detail("detail"),
-            });
-        }
+                json: "{\"a\": \"ü\\n\"}".into(),
+            },
+            Response::Finer {
+                id,
+                json: "{}".into(),
+            },
+            Response::Coarse { error: error() },
+            Response::Superseded { id },
+            Response::Narrated {
+                id,
+                narration: Narration::default(),
+            },
+            Response::Lineage {
+                id,
+                lineage: Lineage {
+                    id: "n1".into(),
+                    name: "bird".into(),
+                    path: Vec::new(),
+                    shared: "n0".into(),
+                },
+                sentence: "It is hardly a bird.".into(),
+            },
+            Response::Failed {
+                id: None,
+                fatal: true,
+                error: error(),
+            },
+        ]);
+        let answer = QueryAnswer::Disk {
+            nodes: vec![None, Some([0.5, -0.25])],
+            photos: Vec::new(),
+            explained: 0.5,
+        };
+        let replies = [
+            Reply::Fetching {
+                loaded: 1,
+                total: 2,
+            },
+            Reply::Done { answer },
+            Reply::Failed { error: error() },
+        ];
+        let id = QueryId(1);
+        assert_round_trips(replies.map(|reply| Response::Reply { id, reply }));
     }
 
     #[test]

@@ -9,8 +9,12 @@ use espalier_core::caption::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::photo_id::PhotoId;
 use crate::ui_error::UiError;
+
+/// Number of a photo, assigned by the page in increasing order; answers carry it back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct PhotoId(pub u64);
 
 /// Number of a query, assigned by the page in increasing order; replies carry it back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -118,6 +122,19 @@ pub struct WalkStep {
     pub position: [f64; 2],
 }
 
+/// The place of a photo in a taxonomy.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Place {
+    /// Probability of every node, in the order of the taxonomy's file.
+    pub p: Vec<f32>,
+    /// The path and the node at which it stops.
+    pub path: TaxonomyResult,
+    /// Distance of the photo to the root.
+    pub radius: f64,
+    /// Distance to the root in each factor of a product space; empty for other spaces.
+    pub factors: Vec<f64>,
+}
+
 /// An answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -140,16 +157,7 @@ pub enum QueryAnswer {
         subjects: Vec<Subject>,
     },
     /// Answer to [`Query::Place`].
-    Place {
-        /// Probability of every node, in the order of the taxonomy's file.
-        p: Vec<f32>,
-        /// The path and the node at which it stops.
-        path: TaxonomyResult,
-        /// Distance of the photo to the root.
-        radius: f64,
-        /// Distance to the root in each factor of a product space; empty for other spaces.
-        factors: Vec<f64>,
-    },
+    Place(Place),
     /// Answer to [`Query::WhyNot`].
     WhyNot {
         /// The phrase of the query.
@@ -219,83 +227,4 @@ pub enum Reply {
         /// The reason.
         error: UiError,
     },
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn queries_and_replies_survive_serialisation() {
-        let photo = PhotoId(4);
-        let tree = TreeSource::Own;
-        for query in [
-            Query::Read {
-                photo,
-                region: Some([0.0, 0.25, 0.5, 1.0]),
-            },
-            Query::Heat {
-                photo,
-                caption: "a cat".into(),
-            },
-            Query::Subjects,
-            Query::Place {
-                photo,
-                tree,
-                below: Some("n1".into()),
-            },
-            Query::WhyNot {
-                photo,
-                tree,
-                phrase: "a robin".into(),
-            },
-            Query::EmbedTree {
-                text: "a\n b\n".into(),
-            },
-            Query::Learn {
-                name: "Bella".into(),
-                below: "dog".into(),
-                tree,
-                photos: vec![photo],
-            },
-            Query::Teach {
-                concepts: vec![TaughtConcept {
-                    name: "Bella".into(),
-                    below: "dog".into(),
-                    photos: vec![vec![0.5, 1.0]],
-                }],
-            },
-            Query::Disk {
-                tree: TreeSource::Bundle,
-                photos: vec![photo],
-            },
-            Query::Walk {
-                from: photo,
-                to: None,
-                tree,
-            },
-        ] {
-            let text = serde_json::to_string(&query).unwrap();
-            assert_eq!(serde_json::from_str::<Query>(&text).unwrap(), query);
-        }
-        for reply in [
-            Reply::Fetching {
-                loaded: 1,
-                total: 2,
-            },
-            Reply::Done {
-                answer: QueryAnswer::Disk {
-                    nodes: vec![None, Some([0.5, -0.25])],
-                    photos: Vec::new(),
-                    explained: 0.5,
-                },
-            },
-            Reply::Failed {
-                error: UiError::silent(3),
-            },
-        ] {
-            let text = serde_json::to_string(&reply).unwrap();
-            assert_eq!(serde_json::from_str::<Reply>(&text).unwrap(), reply);
-        }
-    }
 }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use espalier_core::caption::{CaptionResult, PathStep};
 
-use crate::messages::photo_id::PhotoId;
+use crate::messages::query::PhotoId;
 
 /// Maximum number of photos; more would fill a phone's memory with names and embeddings alone.
 pub const MAX_PHOTOS: usize = 2_000;

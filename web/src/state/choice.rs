@@ -3,18 +3,6 @@
 use crate::messages::protocol::Backend;
 use crate::ui_error::UiError;
 
-/// The engine requested by the page's address: `?backend=auto|webgpu|cpu`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Preference {
-    /// WebGPU if there is a hardware adapter, else the CPU.
-    #[default]
-    Auto,
-    /// The CPU, without probing for an adapter.
-    Cpu,
-    /// WebGPU even on a software adapter.
-    WebGpu,
-}
-
 /// The browser's answer to the request for a graphics adapter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Probe {
@@ -57,76 +45,76 @@ pub enum FallbackReason {
 impl FallbackReason {
     /// Returns the reason as text for the page.
     pub fn in_words(&self) -> String {
-        match self {
-            Self::Missing(Missing::NoWebGpu) => {
-                "WebGPU is not used: this browser does not offer it.".into()
-            }
-            Self::Missing(Missing::NoAdapter) => {
-                "WebGPU is not used: the browser offers no graphics adapter.".into()
-            }
+        let why: &str = match self {
+            Self::Missing(Missing::NoWebGpu) => "this browser does not offer it",
+            Self::Missing(Missing::NoAdapter) => "the browser offers no graphics adapter",
             Self::Missing(Missing::NoAnswer) => {
-                "WebGPU is not used: the browser did not answer about its graphics adapter.".into()
+                "the browser did not answer about its graphics adapter"
             }
-            Self::Missing(Missing::NoEngine) => {
-                "WebGPU is not used: this site has no engine for it yet.".into()
+            Self::Missing(Missing::NoEngine) => "this site has no engine for it yet",
+            Self::Software(name) => &format!("its only adapter is a software one ({name})"),
+            Self::Crashed => "the last time it started, the browser ended the page",
+            Self::Failed(UiError { what, detail, .. }) => {
+                let detail = detail.as_ref().map(|detail| format!(" ({detail})"));
+                let detail = detail.unwrap_or_default();
+                return format!("WebGPU was tried and given up. {what}{detail}");
             }
-            Self::Software(name) => {
-                format!("WebGPU is not used: its only adapter is a software one ({name}).")
-            }
-            Self::Crashed => "WebGPU is not used: the last time it started, the browser ended the \
-                              page."
-                .into(),
-            Self::Failed(error) => match &error.detail {
-                Some(detail) => {
-                    format!("WebGPU was tried and given up. {} ({detail})", error.what)
-                }
-                None => format!("WebGPU was tried and given up. {}", error.what),
-            },
-        }
+        };
+        format!("WebGPU is not used: {why}.")
     }
 }
 
-/// Returns the engine to start.
+/// Returns the engine to start: WebGPU if there is a hardware adapter, else the CPU. If the page's
+/// address requests WebGPU, a software adapter is enough.
 ///
 /// # Errors
 /// The reason why WebGPU is not used; the caller then starts the CPU engine.
-pub fn choose(preference: Preference, probe: &Probe) -> Result<Backend, FallbackReason> {
-    match (preference, probe) {
-        (Preference::Cpu, _) | (_, Probe::NotAsked) => Ok(Backend::Cpu),
-        (_, Probe::Hardware(_)) | (Preference::WebGpu, Probe::Software(_)) => Ok(Backend::WebGpu),
-        (Preference::Auto, Probe::Software(name)) => Err(FallbackReason::Software(name.clone())),
+pub fn choose(requested: Option<Backend>, probe: &Probe) -> Result<Backend, FallbackReason> {
+    match (requested, probe) {
+        (Some(Backend::Cpu), _) | (_, Probe::NotAsked) => Ok(Backend::Cpu),
+        (_, Probe::Hardware(_)) | (Some(Backend::WebGpu), Probe::Software(_)) => {
+            Ok(Backend::WebGpu)
+        }
+        (None, Probe::Software(name)) => Err(FallbackReason::Software(name.clone())),
         (_, Probe::Missing(missing)) => Err(FallbackReason::Missing(*missing)),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
     use crate::ui_error::Cause;
+
+    const MISSING: [Missing; 4] = [
+        Missing::NoWebGpu,
+        Missing::NoAdapter,
+        Missing::NoAnswer,
+        Missing::NoEngine,
+    ];
 
     #[test]
     fn a_real_adapter_is_used_and_a_software_one_only_where_forced() {
         let real = Probe::Hardware("nvidia".into());
         let software = Probe::Software("google swiftshader".into());
-        assert_eq!(choose(Preference::Auto, &real), Ok(Backend::WebGpu));
-        assert_eq!(choose(Preference::WebGpu, &software), Ok(Backend::WebGpu));
+        assert_eq!(choose(None, &real), Ok(Backend::WebGpu));
         assert_eq!(
-            choose(Preference::Auto, &software),
+            choose(Some(Backend::WebGpu), &software),
+            Ok(Backend::WebGpu)
+        );
+        assert_eq!(
+            choose(None, &software),
             Err(FallbackReason::Software("google swiftshader".into()))
         );
     }
 
     #[test]
     fn no_adapter_is_no_adapter_even_where_webgpu_is_forced() {
-        for preference in [Preference::Auto, Preference::WebGpu] {
-            for missing in [
-                Missing::NoWebGpu,
-                Missing::NoAdapter,
-                Missing::NoAnswer,
-                Missing::NoEngine,
-            ] {
+        for requested in [None, Some(Backend::WebGpu)] {
+            for missing in MISSING {
                 assert_eq!(
-                    choose(preference, &Probe::Missing(missing)),
+                    choose(requested, &Probe::Missing(missing)),
                     Err(FallbackReason::Missing(missing))
                 );
             }
@@ -135,23 +123,15 @@ mod tests {
 
     #[test]
     fn every_reason_has_its_own_sentence() {
-        let reasons = [
-            FallbackReason::Missing(Missing::NoWebGpu),
-            FallbackReason::Missing(Missing::NoAdapter),
-            FallbackReason::Missing(Missing::NoAnswer),
-            FallbackReason::Missing(Missing::NoEngine),
+        let lost = UiError::new(Cause::Gpu, "The device was lost.", "");
+        let reasons = MISSING.map(FallbackReason::Missing).into_iter().chain([
             FallbackReason::Software("swiftshader".into()),
             FallbackReason::Crashed,
-            FallbackReason::Failed(UiError::new(Cause::Gpu, "The device was lost.", "")),
-        ];
-        let mut sentences: Vec<_> = reasons.iter().map(FallbackReason::in_words).collect();
-        assert!(
-            sentences
-                .iter()
-                .all(|s| s.starts_with("WebGPU ") && s.ends_with('.'))
-        );
-        sentences.sort();
-        sentences.dedup();
-        assert_eq!(sentences.len(), reasons.len());
+            FallbackReason::Failed(lost),
+        ]);
+        let sentences: Vec<String> = reasons.map(|reason| reason.in_words()).collect();
+        let is_sentence = |s: &String| s.starts_with("WebGPU ") && s.ends_with('.');
+        assert!(sentences.iter().all(is_sentence), "{sentences:?}");
+        assert_eq!(BTreeSet::from_iter(&sentences).len(), sentences.len());
     }
 }

@@ -1,12 +1,12 @@
 //! Encodes parts of the page's state in a link: model, node, sample and dial. Never a photo.
 
-use super::choice::Preference;
+use crate::messages::protocol::Backend;
 
 /// The parsed query of an address.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Link {
-    /// The requested engine.
-    pub backend: Preference,
+    /// The requested engine; `None` for any other value than those of [`Backend::as_str`].
+    pub backend: Option<Backend>,
     /// Names of models; the first is the page's own, the others are shown next to it.
     pub models: Vec<String>,
     /// First digits of the hash of the model that the link was made with.
@@ -33,13 +33,7 @@ impl Link {
             let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
             let value = decoded(value);
             match key {
-                "backend" => {
-                    link.backend = match value.as_str() {
-                        "cpu" => Preference::Cpu,
-                        "webgpu" => Preference::WebGpu,
-                        _ => Preference::Auto,
-                    };
-                }
+                "backend" => link.backend = Backend::named(&value),
                 "model" => {
                     for name in value.split(',').filter(|name| is_name(name)) {
                         if link.models.len() < MAX_MODELS && !link.models.iter().any(|m| m == name)
@@ -60,32 +54,24 @@ impl Link {
 
     /// Returns the query with its question mark; empty if no parameter is set.
     pub fn to_query(&self) -> String {
-        let mut pairs = Vec::new();
-        match self.backend {
-            Preference::Auto => {}
-            Preference::Cpu => pairs.push("backend=cpu".to_owned()),
-            Preference::WebGpu => pairs.push("backend=webgpu".to_owned()),
-        }
-        if !self.models.is_empty() {
-            pairs.push(format!("model={}", self.models.join(",")));
-        }
-        for (key, value) in [
-            ("with", &self.made_with),
-            ("node", &self.node),
-            ("sample", &self.sample),
-        ] {
-            if let Some(value) = value {
-                pairs.push(format!("{key}={}", encoded(value)));
+        let backend = self.backend.map(|backend| backend.as_str().to_owned());
+        let encoded = |value: &Option<String>| value.as_deref().map(encoded);
+        let pairs = [
+            ("backend", backend),
+            ("model", Some(self.models.join(","))),
+            ("with", encoded(&self.made_with)),
+            ("node", encoded(&self.node)),
+            ("sample", encoded(&self.sample)),
+            ("level", self.level.map(|level| level.to_string())),
+        ];
+        let mut query = String::new();
+        for (key, value) in pairs {
+            if let Some(value) = value.filter(|value| !value.is_empty()) {
+                let sign = if query.is_empty() { '?' } else { '&' };
+                query.push_str(&format!("{sign}{key}={value}"));
             }
         }
-        if let Some(level) = self.level {
-            pairs.push(format!("level={level}"));
-        }
-        if pairs.is_empty() {
-            String::new()
-        } else {
-            format!("?{}", pairs.join("&"))
-        }
+        query
     }
 }
 
@@ -139,7 +125,7 @@ mod tests {
     #[test]
     fn a_link_survives_writing_and_reading() {
         let link = Link {
-            backend: Preference::Cpu,
+            backend: Some(Backend::Cpu),
             models: vec!["default".into(), "birds-2".into()],
             made_with: Some("00ff".into()),
             node: Some("animal/song thrush".into()),
@@ -159,13 +145,13 @@ mod tests {
     #[test]
     fn the_engine_is_read_from_the_address() {
         for (query, expected) in [
-            ("", Preference::Auto),
-            ("?backend=auto", Preference::Auto),
-            ("?backend=cpu", Preference::Cpu),
-            ("?x=1&backend=webgpu", Preference::WebGpu),
-            ("backend=cpu&y", Preference::Cpu),
-            ("?backend=abacus", Preference::Auto),
-            ("?notbackend=cpu", Preference::Auto),
+            ("", None),
+            ("?backend=auto", None),
+            ("?backend=cpu", Some(Backend::Cpu)),
+            ("?x=1&backend=webgpu", Some(Backend::WebGpu)),
+            ("backend=cpu&y", Some(Backend::Cpu)),
+            ("?backend=abacus", None),
+            ("?notbackend=cpu", None),
         ] {
             assert_eq!(Link::from_query(query).backend, expected, "{query}");
         }

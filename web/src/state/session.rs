@@ -1,7 +1,7 @@
 //! The page's state as one value, and the only function that changes it.
 //!
-//! [`Session::next`] is pure: it takes an [`Event`] and returns [`Command`]s. The controller
-//! (`crate::controller`) executes them and feeds the outcomes back as events. There are two state
+//! [`Session::next`] is pure: it takes an [`Event`] and may return a [`Command`]. The controller
+//! (`crate::controller`) executes it and feeds the outcome back as an event. There are two state
 //! machines: the [`Engine`] (off → probing → loading → ready) and the [`Work`] on the photo (none →
 //! waiting → running → done). They are separate because a photo may be chosen at any time and may
 //! have to wait for the engine.
@@ -10,16 +10,17 @@ use std::sync::Arc;
 
 use espalier_core::caption::CaptionResult;
 
-use super::choice::{FallbackReason, Preference, Probe, choose};
+use super::choice::{FallbackReason, Probe, choose};
 use crate::load::progress::{Bar, DownloadSizes};
-use crate::messages::photo_id::PhotoId;
-use crate::messages::protocol::{Backend, EngineInfo, Progress, Response, Stage};
+use crate::messages::protocol::{Backend, EngineInfo, Response, Stage};
+use crate::messages::query::PhotoId;
 use crate::ui_error::UiError;
 
 /// State of the engine.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub enum Engine {
     /// Not requested yet, or stopped.
+    #[default]
     Off,
     /// Reading the sizes and asking the browser for a graphics adapter.
     Probing,
@@ -37,9 +38,10 @@ pub enum Engine {
 }
 
 /// State of the photo.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub enum Work {
     /// No photo yet.
+    #[default]
     None,
     /// Shown, and waiting for the engine.
     Waiting(PhotoId),
@@ -152,10 +154,10 @@ pub enum Command {
 }
 
 /// The state of the page.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Session {
     /// The engine requested by the page's address.
-    pub preference: Preference,
+    pub requested: Option<Backend>,
     /// Known sizes.
     pub sizes: DownloadSizes,
     /// The engine.
@@ -173,32 +175,27 @@ pub struct Session {
 
 impl Session {
     /// Creates the session of a page that was just opened.
-    pub fn new(preference: Preference) -> Self {
+    pub fn new(requested: Option<Backend>) -> Self {
         Self {
-            preference,
-            sizes: DownloadSizes::default(),
-            engine: Engine::Off,
-            fallback_reason: None,
-            coarse: None,
-            work: Work::None,
-            turn: 0,
+            requested,
+            ..Self::default()
         }
     }
 
     /// Returns the bytes of a load, for the engine that is tried first as far as that is known;
     /// `None` while the sizes are unknown.
     pub fn likely_download(&self) -> Option<u64> {
-        let backend = match (self.preference, &self.fallback_reason) {
-            (Preference::Cpu, _) | (_, Some(_)) => Backend::Cpu,
+        let backend = match (self.requested, &self.fallback_reason) {
+            (Some(Backend::Cpu), _) | (_, Some(_)) => Backend::Cpu,
             // Without a fast graphics adapter the CPU engine is used, which is smaller.
-            (Preference::WebGpu | Preference::Auto, None) => Backend::WebGpu,
+            (Some(Backend::WebGpu) | None, None) => Backend::WebGpu,
         };
         self.sizes.for_backend(backend).total()
     }
 
-    /// Applies one event and returns the commands to execute. Ignores events that do not fit the
-    /// current state (a late message, a second press).
-    pub fn next(&mut self, event: Event) -> Vec<Command> {
+    /// Applies one event and returns the command to execute, if any. Ignores events that do not fit
+    /// the current state (a late message, a second press).
+    pub fn next(&mut self, event: Event) -> Option<Command> {
         if event.is_from_visitor() {
             self.turn += 1;
         }
@@ -206,16 +203,16 @@ impl Session {
             Event::SizesKnown(sizes) => {
                 // A bar that is already shown keeps its total.
                 self.sizes = sizes;
-                Vec::new()
+                None
             }
             // Nobody waits for this start: once the visitor has done something, for example stopped
             // it, their action decides.
-            Event::ModelStored if self.turn > 0 => Vec::new(),
+            Event::ModelStored if self.turn > 0 => None,
             Event::ModelStored | Event::LoadRequested => self.request_engine(),
             Event::PhotoChosen(photo) => self.read_photo(photo),
             Event::PhotoRefused(error) => {
                 self.work = Work::Failed { photo: None, error };
-                Vec::new()
+                None
             }
             Event::Retry => self.retry(),
             Event::CancelRequested => self.cancel(),
@@ -224,15 +221,15 @@ impl Session {
                 if backend == Backend::WebGpu {
                     self.fallback_reason = Some(FallbackReason::Crashed);
                 }
-                Vec::new()
+                None
             }
             Event::Probed(probe) => self.on_probed(&probe),
             Event::Received(response) => self.on_response(response),
             Event::WorkerFailed(error) => self.engine_lost(error),
-            Event::Silent => match self.silence_limit() {
-                Some(seconds) => self.engine_lost(UiError::silent(seconds)),
-                None => Vec::new(),
-            },
+            Event::Silent => {
+                let seconds = self.silence_limit()?;
+                self.engine_lost(UiError::silent(seconds))
+            }
         }
     }
 
@@ -242,9 +239,9 @@ impl Session {
     /// WebGPU compiles its kernels at the first image. This takes seconds on a hardware adapter and
     /// minutes on a software adapter, which is used only if the address forces it.
     pub const fn silence_limit(&self) -> Option<u64> {
-        let gpu = match self.preference {
-            Preference::WebGpu => 420,
-            Preference::Auto | Preference::Cpu => 60,
+        let gpu = match self.requested {
+            Some(Backend::WebGpu) => 420,
+            Some(Backend::Cpu) | None => 60,
         };
         match (&self.engine, &self.work) {
             (Engine::Loading { backend, bar }, _) => match (bar.stage(), backend) {
@@ -260,35 +257,35 @@ impl Session {
         }
     }
 
-    fn request_engine(&mut self) -> Vec<Command> {
+    fn request_engine(&mut self) -> Option<Command> {
         if !matches!(self.engine, Engine::Off | Engine::Failed(_)) {
-            return Vec::new();
+            return None;
         }
         self.engine = Engine::Probing;
         // An engine that failed on this device once is not tried again.
-        let adapter = self.preference != Preference::Cpu && self.fallback_reason.is_none();
-        vec![Command::Probe { adapter }]
+        let adapter = self.requested != Some(Backend::Cpu) && self.fallback_reason.is_none();
+        Some(Command::Probe { adapter })
     }
 
-    fn start(&mut self, backend: Backend) -> Vec<Command> {
+    fn start(&mut self, backend: Backend) -> Option<Command> {
         self.coarse = None;
         self.engine = Engine::Loading {
             backend,
             bar: Bar::new(self.sizes.for_backend(backend)),
         };
-        vec![Command::Start(backend)]
+        Some(Command::Start(backend))
     }
 
-    fn read_photo(&mut self, photo: PhotoId) -> Vec<Command> {
+    fn read_photo(&mut self, photo: PhotoId) -> Option<Command> {
         if matches!(self.engine, Engine::Ready(_)) {
             self.work = Work::Running(photo);
-            return vec![Command::Send(photo)];
+            return Some(Command::Send(photo));
         }
         self.work = Work::Waiting(photo);
         self.request_engine()
     }
 
-    fn retry(&mut self) -> Vec<Command> {
+    fn retry(&mut self) -> Option<Command> {
         match self.work {
             Work::Failed {
                 photo: Some(photo), ..
@@ -298,9 +295,9 @@ impl Session {
     }
 
     /// Cancels a load. Files that have arrived completely stay cached for the next load.
-    fn cancel(&mut self) -> Vec<Command> {
+    fn cancel(&mut self) -> Option<Command> {
         if !matches!(self.engine, Engine::Probing | Engine::Loading { .. }) {
-            return Vec::new();
+            return None;
         }
         self.engine = Engine::Off;
         if let Work::Waiting(photo) = self.work {
@@ -309,75 +306,77 @@ impl Session {
                 error: UiError::cancelled(),
             };
         }
-        vec![Command::Stop]
+        Some(Command::Stop)
     }
 
-    fn on_probed(&mut self, probe: &Probe) -> Vec<Command> {
+    fn on_probed(&mut self, probe: &Probe) -> Option<Command> {
         if self.engine != Engine::Probing {
-            return Vec::new();
+            return None;
         }
-        if self.fallback_reason.is_some() {
-            return self.start(Backend::Cpu);
-        }
-        match choose(self.preference, probe) {
-            Ok(backend) => self.start(backend),
-            Err(fallback_reason) => {
-                self.fallback_reason = Some(fallback_reason);
-                self.start(Backend::Cpu)
+        if self.fallback_reason.is_none() {
+            match choose(self.requested, probe) {
+                Ok(backend) => return self.start(backend),
+                Err(reason) => self.fallback_reason = Some(reason),
             }
         }
+        self.start(Backend::Cpu)
     }
 
-    fn on_response(&mut self, response: Response) -> Vec<Command> {
+    fn on_response(&mut self, response: Response) -> Option<Command> {
         match response {
             Response::Booted if matches!(self.engine, Engine::Loading { .. }) => {
-                vec![Command::Load]
+                Some(Command::Load)
             }
-            Response::Progress(progress) => self.on_progress(&progress),
+            Response::Progress(progress) => {
+                if let Engine::Loading { bar, .. } = &mut self.engine {
+                    bar.advance(&progress);
+                }
+                None
+            }
             Response::Ready(info) if self.is_loading(info.backend) => {
                 self.engine = Engine::Ready(info);
                 match self.work {
                     Work::Waiting(photo) => self.read_photo(photo),
-                    _ => Vec::new(),
+                    _ => None,
                 }
             }
             Response::Result { id, json } if self.work == Work::Running(id) => {
                 self.set_answer(id, json);
-                Vec::new()
+                None
             }
             Response::Finer { id, json } if self.is_done(id) => {
                 // Counts as a turn, so that the answer is redrawn.
                 self.turn += 1;
                 self.set_answer(id, json);
-                Vec::new()
+                None
             }
             Response::Coarse { error } => {
                 self.coarse = Some(error);
-                Vec::new()
-            }
-            Response::Failed {
-                id,
-                fatal: false,
-                error,
-            } => {
-                if let Some(photo) = id
-                    && self.work == Work::Running(photo)
-                {
-                    self.work = Work::Failed { photo: id, error };
-                }
-                Vec::new()
+                None
             }
             Response::Failed {
                 fatal: true, error, ..
             } => self.engine_lost(error),
+            Response::Failed {
+                id: Some(id),
+                error,
+                ..
+            } if self.work == Work::Running(id) => {
+                self.work = Work::Failed {
+                    photo: Some(id),
+                    error,
+                };
+                None
+            }
             Response::Booted
             | Response::Ready(_)
             | Response::Result { .. }
             | Response::Finer { .. }
+            | Response::Failed { .. }
             | Response::Narrated { .. }
             | Response::Lineage { .. }
             | Response::Reply { .. }
-            | Response::Superseded { .. } => Vec::new(),
+            | Response::Superseded { .. } => None,
         }
     }
 
@@ -387,13 +386,6 @@ impl Session {
 
     fn is_loading(&self, expected: Backend) -> bool {
         matches!(self.engine, Engine::Loading { backend, .. } if backend == expected)
-    }
-
-    fn on_progress(&mut self, progress: &Progress) -> Vec<Command> {
-        if let Engine::Loading { bar, .. } = &mut self.engine {
-            bar.advance(progress);
-        }
-        Vec::new()
     }
 
     fn set_answer(&mut self, photo: PhotoId, json: String) {
@@ -409,11 +401,11 @@ impl Session {
     /// Handles the loss of the engine. WebGPU falls back to the CPU engine, which then reads a
     /// photo that was in progress. The CPU engine is restarted only by the next photo, so that a
     /// photo that crashes it does not cause an endless loop.
-    fn engine_lost(&mut self, error: UiError) -> Vec<Command> {
+    fn engine_lost(&mut self, error: UiError) -> Option<Command> {
         let backend = match &self.engine {
             Engine::Loading { backend, .. } => *backend,
             Engine::Ready(info) => info.backend,
-            Engine::Off | Engine::Probing | Engine::Failed(_) => return Vec::new(),
+            Engine::Off | Engine::Probing | Engine::Failed(_) => return None,
         };
         if backend == Backend::WebGpu && !error.cause.is_shared_by_engines() {
             if let Work::Running(photo) = self.work {
@@ -422,8 +414,7 @@ impl Session {
             self.fallback_reason = Some(FallbackReason::Failed(error));
             return self.start(Backend::Cpu);
         }
-        let loading = matches!(self.engine, Engine::Loading { .. });
-        if loading {
+        if matches!(self.engine, Engine::Loading { .. }) {
             self.engine = Engine::Failed(error);
         } else {
             self.engine = Engine::Off;
@@ -434,6 +425,6 @@ impl Session {
                 };
             }
         }
-        vec![Command::Stop]
+        Some(Command::Stop)
     }
 }

@@ -67,7 +67,7 @@ pub fn sentence(taxonomy: &TaxonomyResult, dial: &Dial, level: Option<usize>) ->
 }
 
 /// Returns the most specific caption that the evidence carries, where detectors tell more than the tree.
-fn told(result: &CaptionResult) -> Option<&Rung> {
+pub fn told(result: &CaptionResult) -> Option<&Rung> {
     result.ladder.get(Dial::of_ladder(result)?.evidence()?)
 }
 

@@ -2,9 +2,9 @@
 
 use espalier_core::caption::{CaptionResult, TaxonomyResult};
 use espalier_web::load::progress::{DownloadSizes, EngineSizes};
-use espalier_web::messages::photo_id::PhotoId;
 use espalier_web::messages::protocol::{Backend, EngineInfo, Progress, Response, Stage};
-use espalier_web::state::choice::{Preference, Probe};
+use espalier_web::messages::query::PhotoId;
+use espalier_web::state::choice::Probe;
 use espalier_web::state::session::{Command, Event, Session};
 use espalier_web::ui_error::{Cause, UiError};
 
@@ -94,46 +94,51 @@ pub fn ready(backend: Backend) -> Event {
     Event::Received(Response::Ready(info(backend)))
 }
 
-/// A session on its way, the commands of each event checked against what is expected.
+/// A session on its way, the command of each event checked against what is expected.
 pub struct Story(pub Session);
 
 impl Story {
-    pub fn with(preference: Preference) -> Self {
-        let mut story = Self(Session::new(preference));
-        story.then(Event::SizesKnown(SIZES), &[]);
+    pub fn with(requested: impl Into<Option<Backend>>) -> Self {
+        let mut story = Self(Session::new(requested.into()));
+        story.then(Event::SizesKnown(SIZES), None);
         story
     }
 
-    pub fn then(&mut self, event: Event, expected: &[Command]) -> &mut Self {
+    pub fn then(&mut self, event: Event, expected: impl Into<Option<Command>>) -> &mut Self {
         let context = format!("{event:?}");
-        assert_eq!(self.0.next(event), expected, "after {context}");
+        assert_eq!(self.0.next(event), expected.into(), "after {context}");
         self
     }
 
     /// Up to the moment in which `backend` is ready, from nothing, with photo A waiting.
     pub fn loaded(&mut self, probe: Probe, backend: Backend) -> &mut Self {
-        let adapter = self.0.preference != Preference::Cpu;
-        self.then(Event::PhotoChosen(A), &[Command::Probe { adapter }])
-            .then(Event::Probed(probe), &[Command::Start(backend)])
-            .then(moved(Stage::Engine), &[])
-            .then(Event::Received(Response::Booted), &[Command::Load])
-            .then(moved(Stage::Model), &[])
-            .then(moved(Stage::SelfTest), &[])
-            .then(ready(backend), &[Command::Send(A)])
+        let adapter = self.0.requested != Some(Backend::Cpu);
+        self.then(Event::PhotoChosen(A), Command::Probe { adapter })
+            .then(Event::Probed(probe), Command::Start(backend))
+            .then(moved(Stage::Engine), None)
+            .then(Event::Received(Response::Booted), Command::Load)
+            .then(moved(Stage::Model), None)
+            .then(moved(Stage::SelfTest), None)
+            .then(ready(backend), Command::Send(A))
+    }
+
+    /// From nothing to a WebGPU engine on its way, with photo A waiting.
+    pub fn gpu_started(&mut self) -> &mut Self {
+        let probe = Probe::Hardware("gpu".into());
+        self.then(Event::PhotoChosen(A), Command::Probe { adapter: true })
+            .then(Event::Probed(probe), Command::Start(Backend::WebGpu))
     }
 
     /// Photo A answered by the CPU engine, from nothing.
     pub fn answered(&mut self) -> &mut Self {
         self.started(Event::PhotoChosen(A))
-            .then(ready(Backend::Cpu), &[Command::Send(A)])
-            .then(answered(A), &[])
+            .then(ready(Backend::Cpu), Command::Send(A))
+            .then(answered(A), None)
     }
 
     /// From nothing to a CPU engine on its way.
     pub fn started(&mut self, first: Event) -> &mut Self {
-        self.then(first, &[Command::Probe { adapter: false }]).then(
-            Event::Probed(Probe::NotAsked),
-            &[Command::Start(Backend::Cpu)],
-        )
+        self.then(first, Command::Probe { adapter: false })
+            .then(Event::Probed(Probe::NotAsked), Command::Start(Backend::Cpu))
     }
 }

@@ -28,7 +28,7 @@ pub struct Report {
     pub links: usize,
     /// Links that lead nowhere.
     pub broken: Vec<String>,
-    /// Addresses of other hosts, from which the site loads nothing unless `loaded` lists it.
+    /// Addresses of other hosts.
     pub external: BTreeSet<String>,
 }
 

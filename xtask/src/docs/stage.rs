@@ -39,7 +39,7 @@ pub fn write(root: &Path, to: &Path, generated: &[Page], repository: &str) -> Re
             let elsewhere = link.is_external() || link.target.starts_with('#');
             let target = documents::resolve(path, &link.target).filter(|_| !elsewhere)?;
             let anchor = link.target.find('#').map_or("", |at| &link.target[at..]);
-            Some(moved(root, path, &target, &pages, repository)? + anchor)
+            Some(moved(root, path, &target, &pages, repository) + anchor)
         });
         let text = titled(&plain_fences(&text));
         let text = if *path == HOME {
@@ -72,30 +72,24 @@ fn page_path(document: &str) -> String {
     }
 }
 
-/// Returns the target of a link from one page to a file of the repository; `None` if it stays as it is.
+/// Returns the target of a link from one page to a file of the repository.
 fn moved(
     root: &Path,
     from: &str,
     target: &str,
     pages: &BTreeSet<&str>,
     repository: &str,
-) -> Option<String> {
-    let is_ours = pages.contains(target) || root.join(target).is_file();
-    if is_ours && (pages.contains(target) || target.starts_with("docs/")) {
-        return Some(relative(&page_path(from), &page_path(target)));
+) -> String {
+    let is_in_docs = target.starts_with("docs/") && root.join(target).is_file();
+    if is_in_docs || pages.contains(target) {
+        let up = page_path(from).matches('/').count();
+        return "../".repeat(up) + &page_path(target);
     }
-    let kind = if root.join(target).is_dir() {
-        "tree"
-    } else {
-        "blob"
+    let kind = match root.join(target).is_dir() {
+        true => "tree",
+        false => "blob",
     };
-    Some(format!("{repository}/{kind}/main/{target}"))
-}
-
-/// Returns the relative path from one file to another.
-fn relative(from: &str, to: &str) -> String {
-    let up = from.matches('/').count();
-    format!("{}{to}", "../".repeat(up))
+    format!("{repository}/{kind}/main/{target}")
 }
 
 /// Removes what rustdoc alone understands from the names of languages (`rust,ignore`).

@@ -70,9 +70,7 @@ fn run_one(root: &Path, trainer: &Path, name: &str, outputs: Outputs) -> Result<
     let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
     let work = folder.path().join("espalier");
     furnish(root, &work)?;
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let programs = trainer.parent().unwrap_or(Path::new(""));
-    let path = prepend(&[programs], &path)?;
+    let path = prepend(&[trainer.parent().unwrap_or(Path::new(""))])?;
     let answer = |words: &str| {
         let mut shell = command("bash");
         shell.args(["-euo", "pipefail", "-c", words]);

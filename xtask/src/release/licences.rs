@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 
+use crate::files::{entries, name_from};
 use crate::process::{capture, command};
 
 /// Name of the list of the packages' licences.
@@ -111,12 +112,8 @@ fn list(packages: &[Package]) -> Result<String> {
 fn texts(package: &Package) -> Result<BTreeSet<String>> {
     let folder = package.manifest_path.parent().unwrap_or(Path::new("."));
     let mut texts = BTreeSet::new();
-    for entry in
-        fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?
-    {
-        let path = entry?.path();
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let name = name.to_lowercase();
+    for path in entries(folder)? {
+        let name = name_from(folder, &path).to_lowercase();
         if path.is_file() && NAMES.iter().any(|start| name.starts_with(start)) {
             let text = String::from_utf8_lossy(&fs::read(&path)?).replace("\r\n", "\n");
             texts.insert(text.trim().to_owned());

@@ -1,8 +1,8 @@
 //! `cargo xtask release`: everything that a release publishes, in one folder.
 //!
 //! The program and the Python wheel for the system that this runs on, the page as a static site, the
-//! widget for npm, and the hashes of all of them. The same sources give the same bytes: archives are sorted, and every time in
-//! them is that of the commit.
+//! widget for npm, and the hashes of all of them. The same sources give the same bytes: archives are
+//! sorted, and every time in them is that of the commit.
 
 pub mod archive;
 mod licences;

@@ -8,6 +8,7 @@ use anyhow::{Context, Result};
 use sha2::{Digest, Sha256};
 
 use crate::digest::hex;
+use crate::files;
 
 /// Name of the list.
 const FILE: &str = "SHA256SUMS";
@@ -17,20 +18,12 @@ const FILE: &str = "SHA256SUMS";
 /// # Errors
 /// Fails if a file cannot be read or the list cannot be written.
 pub fn write(folder: &Path) -> Result<PathBuf> {
-    let mut names = Vec::new();
-    for entry in
-        fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?
-    {
-        let entry = entry?;
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if entry.path().is_file() && name != FILE {
-            names.push(name);
-        }
-    }
-    names.sort();
     let mut list = String::new();
-    for name in names {
-        writeln!(list, "{}  {name}", hash(&folder.join(&name))?)?;
+    for path in files::entries(folder)? {
+        let name = files::name_from(folder, &path);
+        if path.is_file() && name != FILE {
+            writeln!(list, "{}  {name}", hash(&path)?)?;
+        }
     }
     let path = folder.join(FILE);
     fs::write(&path, list).with_context(|| format!("cannot write {}", path.display()))?;

@@ -14,9 +14,6 @@ use crate::files::copy_folder;
 use crate::process::{capture, command, on_path};
 use crate::setup::target::TARGET;
 
-/// Name of the package.
-pub const NAME: &str = "espalier-ladder";
-
 /// Packs the widget of a built page with `npm pack`, and returns the path of the archive.
 ///
 /// # Errors

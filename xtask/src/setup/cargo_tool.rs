@@ -114,14 +114,9 @@ impl CargoTool {
 
     /// Returns the program, if a matching version is installed.
     pub fn find(&self) -> Option<PathBuf> {
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        candidates(
-            self.program,
-            &path,
-            &[paths::cargo_bin(), separate_root().join("bin")],
-        )
-        .into_iter()
-        .find(|program| {
+        let ours = [paths::cargo_bin(), separate_root().join("bin")];
+        let mut found = candidates(self.program, &ours).into_iter();
+        found.find(|program| {
             capture(&mut self.version_command(program)).is_ok_and(|out| self.matches(&out))
         })
     }
@@ -175,7 +170,8 @@ impl CargoTool {
         if let Some(features) = self.features {
             cmd.args(["--no-default-features", "--features", features]);
         }
-        if self.would_replace_another() {
+        // Another version of the user's, which must stay.
+        if paths::cargo_bin().join(self.program).exists() {
             cmd.arg("--root").arg(separate_root());
         }
         // A tool must not use a shared target folder or the flags for our own code.
@@ -194,12 +190,6 @@ impl CargoTool {
             ("CARGO_PROFILE_RELEASE_DEBUG", "false"),
         ]);
         cmd
-    }
-
-    /// Returns whether the user has another version of the program where `cargo install` would put
-    /// ours.
-    fn would_replace_another(&self) -> bool {
-        paths::cargo_bin().join(self.program).exists()
     }
 }
 
@@ -238,15 +228,9 @@ mod tests {
     #[test]
     fn tools_are_installed_without_our_flags() {
         let cmd = CargoTool::trunk().install_command(Path::new("/"), true);
-        let words: Vec<_> = cmd.get_args().map(|a| a.to_string_lossy()).collect();
-        assert!(
-            words
-                .join(" ")
-                .starts_with("install trunk --version 0.21.14 --locked")
-        );
-        assert!(
-            cmd.get_envs()
-                .any(|(k, v)| k == "CARGO_TARGET_DIR" && v.is_none())
-        );
+        let line = crate::process::shown(&cmd);
+        assert!(line.starts_with("cargo install trunk --version 0.21.14 --locked"));
+        let mut changed = cmd.get_envs();
+        assert!(changed.any(|(k, v)| k == "CARGO_TARGET_DIR" && v.is_none()));
     }
 }

@@ -19,12 +19,12 @@ pub mod wasm_opt;
 pub mod wasm_target;
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::Result;
 
-use crate::process::{self, command};
+use crate::process::{command, prepend};
 use cargo_tool::CargoTool;
 
 /// Everything that a build for the browser needs, found or installed.
@@ -61,16 +61,13 @@ impl WasmTools {
 pub fn wasm(root: &Path) -> Result<WasmTools> {
     let toolchain = wasm_target::ensure(root)?;
     let bindgen = CargoTool::wasm_bindgen(&lockfile::version_of(root, "wasm-bindgen")?);
-    let folders: Vec<PathBuf> = [
+    let programs = [
         bindgen.ensure(root)?,
         CargoTool::trunk().ensure(root)?,
         wasm_opt::ensure()?,
-    ]
-    .iter()
-    .filter_map(|program| program.parent().map(Path::to_path_buf))
-    .collect();
-    let folders: Vec<&Path> = folders.iter().map(PathBuf::as_path).collect();
-    let path = process::prepend(&folders, &std::env::var_os("PATH").unwrap_or_default())?;
+    ];
+    let folders: Vec<&Path> = programs.iter().filter_map(|path| path.parent()).collect();
+    let path = prepend(&folders)?;
     Ok(WasmTools { toolchain, path })
 }
 

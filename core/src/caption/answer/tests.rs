@@ -1,7 +1,5 @@
 //! Tests of answers of the taxonomy and of detectors together.
 
-#![allow(clippy::unwrap_used)]
-
 use std::collections::BTreeSet;
 
 use super::super::detectors::tests::constant;

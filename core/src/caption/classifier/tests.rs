@@ -1,30 +1,26 @@
 //! Tests of the classifier.
 
-#![allow(clippy::unwrap_used)]
-
 use super::*;
 use crate::caption::evidence::Evidence;
+use crate::taxonomy::tree_of;
 
-const TREE: &str = "synset\tnames\thypernyms\tlabelled\n\
-    r\tthing\t\t0\n\
-    a\tanimal\tr\t0\n\
-    w\twren\ta\t1\n\
-    c\tcat\ta\t1\n\
-    t\ttable\tr\t1\n\
-    x\tvoid\tr\t0\n";
+const TREE: &str =
+    "r = thing; a = animal < r; *w = wren < a; *c = cat < a; *t = table < r; x = void < r";
 
-fn classifier(levels: &[f64]) -> (Classifier, Space) {
+fn classifier() -> (Classifier, Space) {
     let labels = vec![1.0, 0.0, 0.6, 0.8, 0.0, 1.0];
-    let calibration = Calibration {
-        levels: levels.to_vec(),
-        ..Calibration::of_scale(4.0)
-    };
-    let taxonomy = Taxonomy::from_tsv(TREE).unwrap();
     let space = Space::Sphere {
         root: vec![-1.0, 0.0],
     };
-    let classifier = Classifier::new(taxonomy, labels, 2, calibration).unwrap();
-    (classifier, space)
+    let classifier = Classifier::new(tree_of(TREE), labels, 2, Calibration::of_scale(4.0));
+    (classifier.unwrap(), space)
+}
+
+/// Returns a classifier whose calibration has a change.
+fn changed(of: &Classifier, change: impl FnOnce(&mut Calibration)) -> Result<Classifier> {
+    let mut calibration = of.calibration().clone();
+    change(&mut calibration);
+    of.clone().with_calibration(calibration)
 }
 
 #[test]
@@ -39,21 +35,17 @@ fn softmax_does_not_overflow() {
 
 #[test]
 fn evidence_is_the_best_logit_of_the_calibrated_scale() {
-    let (classifier, space) = classifier(&[]);
+    let (classifier, space) = classifier();
     let evidence = Evidence {
         weights: vec![1.0, 0.0, 0.0, 1.0],
         stop_weights: None,
         best: [2.0, 1.0],
         radius: [1.0, 1.0],
     };
-    let calibration = Calibration {
-        evidence: Some(evidence.clone()),
-        ..Calibration::of_scale(4.0)
-    };
     let photo = [0.3, 0.4];
     let at = classifier.node("c").unwrap().index();
     let share = f64::from(classifier.place(&space, &photo, None).p[at]);
-    let judged = classifier.with_calibration(calibration).unwrap();
+    let judged = changed(&classifier, |c| c.evidence = Some(evidence.clone())).unwrap();
     let found = f64::from(judged.place(&space, &photo, None).p[at]);
     // The photo has half the length of the point of `cat`, so its best logit is 0.5.
     let seen = ImageEvidence {
@@ -66,13 +58,9 @@ fn evidence_is_the_best_logit_of_the_calibrated_scale() {
 
 #[test]
 fn the_first_informative_node_has_its_own_threshold() {
-    let (classifier, _) = classifier(&[]);
-    let calibration = Calibration {
-        threshold: 0.8,
-        first_threshold: Some(0.5),
-        ..Calibration::of_scale(4.0)
-    };
-    let classifier = classifier.with_calibration(calibration).unwrap();
+    let (classifier, _) = classifier();
+    let thresholds = |c: &mut Calibration| (c.threshold, c.first_threshold) = (0.8, Some(0.5));
+    let classifier = changed(&classifier, thresholds).unwrap();
     let threshold = |id: &str| classifier.threshold_of(classifier.node(id).unwrap());
     // Two of three labels are animals, so `animal` says little; `table` and the labels below
     // `animal` are the first nodes that say something. `void` has no label below it.
@@ -82,7 +70,7 @@ fn the_first_informative_node_has_its_own_threshold() {
 
 #[test]
 fn below_a_node_only_its_labels_share_the_probability() {
-    let (classifier, space) = classifier(&[]);
+    let (classifier, space) = classifier();
     let node = |id: &str| classifier.node(id).unwrap();
     let photo = [0.0, 1.0];
     let open = classifier.place(&space, &photo, None);
@@ -99,8 +87,8 @@ fn below_a_node_only_its_labels_share_the_probability() {
 #[test]
 fn a_level_sharpens_its_nodes_and_none_rises_above_its_parent() {
     let photo = [0.0, 1.0];
-    let (plain, space) = classifier(&[]);
-    let (levelled, _) = classifier(&[1.0, 0.5, 3.0]);
+    let (plain, space) = classifier();
+    let levelled = changed(&plain, |c| c.levels = vec![1.0, 0.5, 3.0]).unwrap();
     let [before, after] = [&plain, &levelled].map(|c| c.probabilities(&space, &photo, None));
     let of = |p: &[f32], id: &str| f64::from(p[plain.node(id).unwrap().index()]);
     let table = of(&before, "t");
@@ -113,15 +101,11 @@ fn a_level_sharpens_its_nodes_and_none_rises_above_its_parent() {
 
 #[test]
 fn the_path_of_an_unfamiliar_photo_stops_at_the_root() {
-    let (classifier, space) = classifier(&[]);
+    let (classifier, space) = classifier();
     let photo = [0.0, 1.0];
     let radius = space.radius(&photo);
     let of = |radii| {
-        let calibration = Calibration {
-            radii: Some(radii),
-            ..classifier.calibration().clone()
-        };
-        let changed = classifier.clone().with_calibration(calibration).unwrap();
+        let changed = changed(&classifier, |c| c.radii = Some(radii)).unwrap();
         let below = changed.node("a").unwrap();
         let p = changed.probabilities(&space, &photo, Some(below));
         (changed.place(&space, &photo, None), p[below.index()])
@@ -137,7 +121,7 @@ fn the_path_of_an_unfamiliar_photo_stops_at_the_root() {
 
 #[test]
 fn without_its_label_a_photo_gets_another_path() {
-    let (classifier, space) = classifier(&[]);
+    let (classifier, space) = classifier();
     let table = classifier.node("t").unwrap();
     let fewer = classifier.without_labels(|ix| ix == table).unwrap();
     assert_eq!(fewer.taxonomy().labelled().len(), 2);
@@ -149,14 +133,11 @@ fn without_its_label_a_photo_gets_another_path() {
 
 #[test]
 fn the_first_informative_node_may_be_less_certain() {
-    let (classifier, space) = classifier(&[]);
+    let (classifier, space) = classifier();
     let stop = |threshold, first_threshold| {
-        let calibration = Calibration {
-            threshold,
-            first_threshold,
-            ..classifier.calibration().clone()
-        };
-        let changed = classifier.clone().with_calibration(calibration);
+        let thresholds =
+            |c: &mut Calibration| (c.threshold, c.first_threshold) = (threshold, first_threshold);
+        let changed = changed(&classifier, thresholds);
         changed.map(|c| c.path(&space, &[0.0, 1.0]).stop).ok()
     };
     let steps = classifier.path(&space, &[0.0, 1.0]).steps;
@@ -169,15 +150,15 @@ fn the_first_informative_node_may_be_less_certain() {
 
 #[test]
 fn nodes_that_say_nearly_the_same_as_the_first_informative_one_share_its_threshold() {
-    let mut tsv = "synset\tnames\thypernyms\tlabelled\nr\tall\t\t0\nt\tthing\tr\t0\n\
-        l\tliving\tr\t0\na\tanimal\tl\t0\np\tplant\tl\t1\nd\tdog\ta\t0\n"
+    let mut rows = "r = all; t = thing < r; l = living < r; a = animal < l; *p = plant < l; \
+        d = dog < a"
         .to_owned();
     for (parent, count) in [("t", 10), ("d", 5), ("a", 4)] {
         for i in 0..count {
-            tsv.push_str(&format!("{parent}{i}\t{parent} {i}\t{parent}\t1\n"));
+            rows.push_str(&format!("; *{parent}{i} = {parent} {i} < {parent}"));
         }
     }
-    let taxonomy = Taxonomy::from_tsv(&tsv).unwrap();
+    let taxonomy = tree_of(&rows);
     let calibration = Calibration {
         threshold: 0.8,
         first_threshold: Some(0.4),
@@ -192,18 +173,15 @@ fn nodes_that_say_nearly_the_same_as_the_first_informative_one_share_its_thresho
 
 #[test]
 fn the_stop_has_separate_weights() {
-    let (classifier, space) = classifier(&[]);
+    let (classifier, space) = classifier();
     let with = |stop_weights: Option<Vec<f64>>| {
-        let calibration = Calibration {
-            evidence: Some(Evidence {
-                weights: vec![1.0],
-                stop_weights,
-                best: [0.0, 1.0],
-                radius: [0.0, 1.0],
-            }),
-            ..classifier.calibration().clone()
+        let evidence = Evidence {
+            weights: vec![1.0],
+            stop_weights,
+            best: [0.0, 1.0],
+            radius: [0.0, 1.0],
         };
-        let changed = classifier.clone().with_calibration(calibration).unwrap();
+        let changed = changed(&classifier, |c| c.evidence = Some(evidence)).unwrap();
         changed.path(&space, &[0.6, 0.8])
     };
     let (default, careful) = (with(None), with(Some(vec![1.0, -9.0])));
@@ -214,7 +192,7 @@ fn the_stop_has_separate_weights() {
 
 #[test]
 fn a_node_that_is_unknown_or_without_labels_is_an_error() {
-    let (classifier, _) = classifier(&[]);
+    let (classifier, _) = classifier();
     for (node, expected) in [("n9", "`n9`"), ("x", "labelled")] {
         let error = classifier.node_with_labels(node).unwrap_err();
         assert!(error.to_string().contains(expected), "{error}");

@@ -1,12 +1,10 @@
 //! Tests of the detectors.
 
-#![allow(clippy::unwrap_used)]
-
 use std::collections::BTreeMap;
 
 use super::super::classifier::Placement;
 use super::*;
-use crate::taxonomy::TaxonomyPath;
+use crate::taxonomy::{TaxonomyPath, tree_of};
 use crate::weights::HostTensor;
 
 const WORDS: &str = "role\tid\tabove\texcludes\tname\tlink\tnode\twords\n\
@@ -114,13 +112,9 @@ fn a_subject_that_looks_like_none_of_its_many_labels_is_denied() {
         subject\tdog\tanimal\t\tdog\t\td\tdog\n\
         subject\tbear\tanimal\t\tbear\t\tb\tbear\n";
     let tree = |dogs: usize| {
-        let mut tsv =
-            "synset\tnames\thypernyms\tlabelled\nr\tanimal\t\t0\nd\tdog\tr\t0\nb\tbear\tr\t1\n"
-                .to_owned();
-        for i in 0..dogs {
-            tsv.push_str(&format!("d{i}\tdog {i}\td\t1\n"));
-        }
-        Taxonomy::from_tsv(&tsv).unwrap()
+        let dogs = (0..dogs).map(|i| format!("; *d{i} = dog {i} < d"));
+        let dogs: String = dogs.collect();
+        tree_of(&format!("r = animal; d = dog < r; *b = bear < r{dogs}"))
     };
     let detectors = constant(Vocabulary::from_tsv(words).unwrap(), vec![2.0; 3]);
     let dog = detectors.vocabulary().find("dog").unwrap();
@@ -140,9 +134,8 @@ fn a_subject_that_looks_like_none_of_its_many_labels_is_denied() {
 
 #[test]
 fn a_path_goes_on_to_what_a_detector_tells() {
-    let tree = "synset\tnames\thypernyms\tlabelled\n\
-        r\tthing\t\t0\nf\tfurniture\tr\t0\nn1\ttable\tf\t0\nd\tdesk\tn1\t1\nc\tcup\tr\t1\n";
-    let tree = Taxonomy::from_tsv(tree).unwrap();
+    let tree = "r = thing; f = furniture < r; n1 = table < f; *d = desk < n1; *c = cup < r";
+    let tree = tree_of(tree);
     let node = |id: &str| tree.find(id).unwrap();
     let confirmed = |p_of_table: f32, certainty: f64| {
         let steps = [("r", 1.0), ("f", 0.7), ("n1", p_of_table), ("d", 0.1)];

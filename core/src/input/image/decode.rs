@@ -68,18 +68,13 @@ pub fn frame_of(bytes: &[u8]) -> Result<Frame> {
 
 fn frame(bytes: &[u8], whole: bool) -> Result<Frame> {
     let format = sniff(bytes)?;
-    let max_bytes = MAX_DECODED_BYTES;
-    let (width, height, orientation) = match format {
-        Format::Jpeg => jpeg::stored_size(bytes, max_bytes, whole)?,
-        _ => {
-            let opened = open(format, bytes, max_bytes)?;
-            let (width, height) = opened.decoder.dimensions();
-            (width, height, opened.orientation)
-        }
-    };
+    if format == Format::Jpeg {
+        return jpeg::frame(bytes, MAX_DECODED_BYTES, whole);
+    }
+    let opened = open(format, bytes, MAX_DECODED_BYTES)?;
     Ok(Frame {
-        stored: (width, height),
-        orientation,
+        stored: opened.decoder.dimensions(),
+        orientation: opened.orientation,
     })
 }
 
@@ -149,10 +144,9 @@ fn is_complete(format: Format, bytes: &[u8]) -> bool {
     match format {
         Format::Png => png::chunks(bytes).complete,
         Format::WebP => {
-            let size = bytes
-                .get(4..8)
-                .map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]));
-            size.is_some_and(|size| bytes.len() as u64 >= u64::from(size) + 8)
+            let size = bytes.get(4..).and_then(<[u8]>::first_chunk);
+            let end = size.map(|size| u64::from(u32::from_le_bytes(*size)) + 8);
+            end.is_some_and(|end| bytes.len() as u64 >= end)
         }
         _ => true,
     }

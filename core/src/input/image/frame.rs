@@ -2,8 +2,6 @@
 
 use ::image::metadata::Orientation;
 
-use super::orient;
-
 /// Size and orientation of a photo, from its headers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame {
@@ -17,9 +15,12 @@ impl Frame {
     #[must_use]
     pub fn upright(&self) -> (u32, u32) {
         let (width, height) = self.stored;
-        match orient::swaps_sides(self.orientation) {
-            true => (height, width),
-            false => (width, height),
+        match self.orientation {
+            Orientation::Rotate90
+            | Orientation::Rotate270
+            | Orientation::Rotate90FlipH
+            | Orientation::Rotate270FlipH => (height, width),
+            _ => (width, height),
         }
     }
 
@@ -50,8 +51,10 @@ impl Frame {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use ::image::{Rgb, RgbImage};
+
+    use super::super::orient;
+    use super::*;
 
     #[test]
     fn a_box_moves_with_the_pixels_that_it_encloses() {

@@ -4,13 +4,13 @@
 //! describe that grey, so here damage and truncation are errors.
 
 use ::image::ColorType;
-use ::image::metadata::Orientation;
 use zune_core::bytestream::ZCursor;
 use zune_core::colorspace::ColorSpace;
 use zune_core::options::DecoderOptions;
 use zune_jpeg::JpegDecoder;
 use zune_jpeg::errors::DecodeErrors;
 
+use super::frame::Frame;
 use super::orient;
 use super::raw::{Raw, allocate, check_size, truncated};
 use crate::error::{CoreError, Result};
@@ -19,13 +19,11 @@ use crate::error::{CoreError, Result};
 struct Opened<'a> {
     decoder: JpegDecoder<ZCursor<&'a [u8]>>,
     options: DecoderOptions,
-    width: u32,
-    height: u32,
     space: ColorSpace,
-    color: ColorType,
     /// Bytes of the pixels.
     len: usize,
-    orientation: Orientation,
+    /// Without its pixels.
+    raw: Raw,
 }
 
 fn explain(bytes: &[u8], error: DecodeErrors) -> CoreError {
@@ -61,39 +59,41 @@ fn open(bytes: &[u8], max_bytes: u64) -> Result<Opened<'_>> {
     Ok(Opened {
         decoder,
         options,
-        width,
-        height,
         space,
-        color,
         len,
-        orientation,
+        raw: Raw {
+            width,
+            height,
+            color,
+            data: Vec::new(),
+            orientation,
+        },
     })
 }
 
 /// As [`open`]; also checks that the file has all of its bytes.
 fn open_whole(bytes: &[u8], max_bytes: u64) -> Result<Opened<'_>> {
     let opened = open(bytes, max_bytes)?;
-    if !is_complete(bytes) || !can_contain(bytes.len(), opened.width, opened.height) {
+    if !is_complete(bytes) || !can_contain(bytes.len(), opened.raw.width, opened.raw.height) {
         return Err(CoreError::Image(truncated("JPEG", bytes.len())));
     }
     Ok(opened)
 }
 
-/// Returns width and height as stored, and the orientation, without decoding the pixels. Of a `whole` file, also
-/// checks that it has all of its bytes; otherwise the headers are enough.
+/// Returns size and orientation, without decoding the pixels. Of a `whole` file, also checks that it
+/// has all of its bytes; otherwise the headers are enough.
 ///
 /// # Errors
 /// As [`decode`], except for damaged pixels.
-pub(super) fn stored_size(
-    bytes: &[u8],
-    max_bytes: u64,
-    whole: bool,
-) -> Result<(u32, u32, Orientation)> {
-    let opened = match whole {
-        true => open_whole(bytes, max_bytes)?,
-        false => open(bytes, max_bytes)?,
+pub(super) fn frame(bytes: &[u8], max_bytes: u64, whole: bool) -> Result<Frame> {
+    let raw = match whole {
+        true => open_whole(bytes, max_bytes)?.raw,
+        false => open(bytes, max_bytes)?.raw,
     };
-    Ok((opened.width, opened.height, opened.orientation))
+    Ok(Frame {
+        stored: (raw.width, raw.height),
+        orientation: raw.orientation,
+    })
 }
 
 /// Decodes baseline and progressive JPEG: grey stays one channel, all other colour spaces become
@@ -105,25 +105,15 @@ pub(super) fn decode(bytes: &[u8], max_bytes: u64) -> Result<Raw> {
     let Opened {
         mut decoder,
         options,
-        width,
-        height,
         space,
-        color,
         len,
-        orientation,
+        mut raw,
     } = open_whole(bytes, max_bytes)?;
     decoder.set_options(options.set_strict_mode(true).jpeg_set_out_colorspace(space));
-    let mut data = allocate(len)?;
-    decoder
-        .decode_into(&mut data)
-        .map_err(|e| explain(bytes, e))?;
-    Ok(Raw {
-        width,
-        height,
-        color,
-        data,
-        orientation,
-    })
+    raw.data = allocate(len)?;
+    let decoded = decoder.decode_into(&mut raw.data);
+    decoded.map_err(|e| explain(bytes, e))?;
+    Ok(raw)
 }
 
 fn side(pixels: usize) -> u32 {
@@ -239,8 +229,7 @@ mod tests {
     fn headers_alone_tell_the_size() {
         let bytes = encoded(0);
         let head = &bytes[..bytes.len() - 2];
-        assert!(stored_size(head, u64::MAX, true).is_err());
-        let (width, height, _) = stored_size(head, u64::MAX, false).unwrap();
-        assert_eq!((width, height), (16, 8));
+        assert!(frame(head, u64::MAX, true).is_err());
+        assert_eq!(frame(head, u64::MAX, false).unwrap().stored, (16, 8));
     }
 }

@@ -12,17 +12,6 @@ pub(super) fn from_exif(exif: Option<&[u8]>) -> Orientation {
         .unwrap_or(Orientation::NoTransforms)
 }
 
-/// Returns whether an upright image has the stored height as its width.
-pub(super) fn swaps_sides(orientation: Orientation) -> bool {
-    matches!(
-        orientation,
-        Orientation::Rotate90
-            | Orientation::Rotate270
-            | Orientation::Rotate90FlipH
-            | Orientation::Rotate270FlipH
-    )
-}
-
 /// Rotates or mirrors the image so that it is upright.
 pub(super) fn apply(image: RgbImage, orientation: Orientation) -> RgbImage {
     if orientation == Orientation::NoTransforms {

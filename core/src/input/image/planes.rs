@@ -11,21 +11,12 @@ pub fn to_planes(imgs: &[RgbImage]) -> Vec<f32> {
     let mut out = Vec::with_capacity(imgs.iter().map(|i| i.as_raw().len()).sum());
     for img in imgs {
         for channel in 0..3 {
-            out.extend(
-                img.as_raw()
-                    .iter()
-                    .skip(channel)
-                    .step_by(3)
-                    .map(|&v| unit(v)),
-            );
+            let values = img.as_raw().iter().skip(channel).step_by(3);
+            // A product with 1/255 would be off by one unit in the last place for some bytes.
+            out.extend(values.map(|v| f32::from(*v) / 255.0));
         }
     }
     out
-}
-
-/// Divides by 255. Multiplying by 1/255 would be off by one unit in the last place for some bytes.
-fn unit(v: u8) -> f32 {
-    f32::from(v) / 255.0
 }
 
 #[cfg(test)]

@@ -36,11 +36,7 @@ pub(super) fn check_size(
     bytes_per_pixel: u8,
     max_bytes: u64,
 ) -> Result<usize> {
-    if width == 0 || height == 0 {
-        return Err(CoreError::Image(format!(
-            "the image has no pixels ({width} x {height})"
-        )));
-    }
+    check_pixels(width, height)?;
     if width > MAX_SIDE || height > MAX_SIDE {
         return Err(CoreError::Image(format!(
             "expected sides of at most {MAX_SIDE} pixels, found {width} x {height}; make the \
@@ -63,6 +59,15 @@ pub(super) fn check_size(
             max_bytes >> 20
         ))),
     }
+}
+
+/// Checks that an image has pixels.
+pub(super) fn check_pixels(width: u32, height: u32) -> Result<()> {
+    if width > 0 && height > 0 {
+        return Ok(());
+    }
+    let reason = format!("the image has no pixels ({width} x {height})");
+    Err(CoreError::Image(reason))
 }
 
 /// Allocates a buffer of zeros, or returns an error if there is not enough memory.

@@ -5,7 +5,7 @@ use fast_image_resize::images::{TypedImage, TypedImageRef};
 use fast_image_resize::pixels::U8x3;
 use fast_image_resize::{Filter, FilterType, ResizeAlg, ResizeOptions, Resizer};
 
-use super::raw::allocate;
+use super::raw::{allocate, check_pixels};
 use crate::error::{CoreError, Result};
 
 /// A region of an image, in pixels; edges may lie between pixels.
@@ -151,13 +151,7 @@ fn pass(
 
 /// Checks that the image has pixels and that the new size is at least 1 x 1.
 pub(super) fn check(img: &RgbImage, width: u32, height: u32) -> Result<()> {
-    if img.width() == 0 || img.height() == 0 {
-        return Err(CoreError::Image(format!(
-            "the image has no pixels ({} x {})",
-            img.width(),
-            img.height()
-        )));
-    }
+    check_pixels(img.width(), img.height())?;
     if width == 0 || height == 0 {
         return Err(CoreError::Config {
             field: "size".into(),

@@ -82,11 +82,9 @@ fn readable(bytes: &[u8]) -> Option<Format> {
 /// Two letters are not enough to detect a bitmap; a text about BMX has them too. The size of the
 /// second header must be a valid one as well.
 fn is_bmp(bytes: &[u8]) -> bool {
-    let header_size = bytes.get(14..18).map(|b| [b[0], b[1], b[2], b[3]]);
-    matches!(
-        header_size.map(u32::from_le_bytes),
-        Some(12 | 16 | 40 | 52 | 56 | 64 | 108 | 124)
-    )
+    let header_size = bytes.get(14..).and_then(<[u8]>::first_chunk);
+    let header_size = header_size.map(|size| u32::from_le_bytes(*size));
+    matches!(header_size, Some(12 | 16 | 40 | 52 | 56 | 64 | 108 | 124))
 }
 
 /// Returns the name of a common format that is not supported.
@@ -154,27 +152,17 @@ pub fn beginning(bytes: &[u8]) -> String {
         let hex: Vec<String> = head.iter().take(8).map(|b| format!("{b:02x}")).collect();
         return format!("the bytes {}", hex.join(" "));
     }
-    let line: String = text
-        .lines()
-        .next()
-        .unwrap_or_default()
-        .chars()
-        .take(20)
-        .collect();
+    let line = text.lines().next().unwrap_or_default();
+    let line: String = line.chars().take(20).collect();
     format!("`{line}`")
 }
 
 fn printable(bytes: &[u8]) -> String {
-    bytes
-        .iter()
-        .map(|&b| {
-            if b.is_ascii_graphic() {
-                char::from(b)
-            } else {
-                '?'
-            }
-        })
-        .collect()
+    let shown = |b: &u8| match b.is_ascii_graphic() {
+        true => char::from(*b),
+        false => '?',
+    };
+    bytes.iter().map(shown).collect()
 }
 
 #[cfg(test)]

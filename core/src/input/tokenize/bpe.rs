@@ -23,7 +23,8 @@ pub(super) struct Vocabulary {
     merges: HashMap<(u32, u32), u32>,
     /// The two symbols of each merge, in the order of their ids.
     pairs: Vec<(u32, u32)>,
-    end: u32,
+    /// The largest id, that of the end token.
+    pub(super) end: u32,
 }
 
 impl Vocabulary {
@@ -82,11 +83,6 @@ impl Vocabulary {
             pairs,
             end,
         })
-    }
-
-    /// Returns the largest id, that of the end token.
-    pub(super) fn end(&self) -> u32 {
-        self.end
     }
 
     /// Appends the ids of one word.
@@ -309,7 +305,7 @@ mod tests {
         let v = Vocabulary::from_merges(MERGES, 515).unwrap();
         let id = |byte: u8| v.byte_ids[usize::from(byte)];
         assert_eq!(word(&v, "abcx"), [512, id(b'c'), id(b'x') + 256]);
-        assert_eq!(v.end(), 514);
+        assert_eq!(v.end, 514);
         let none = Vocabulary::from_merges("", 514).unwrap();
         assert_eq!(word(&none, "a"), [64 + 256]);
     }

@@ -122,7 +122,7 @@ impl Tokenizer {
     /// Returns the number of ids; every id is smaller.
     pub fn vocab_size(&self) -> usize {
         match &self.vocabulary {
-            Vocabulary::Merges(merges, _) => merges.end() as usize + 1,
+            Vocabulary::Merges(merges, _) => merges.end as usize + 1,
             #[cfg(feature = "burn")]
             Vocabulary::Pieces(pieces) => pieces.size(),
         }
@@ -131,18 +131,18 @@ impl Tokenizer {
     /// Returns the id of the start of a text; with merges it is `vocab_size - 2`.
     pub fn start_token(&self) -> u32 {
         match &self.vocabulary {
-            Vocabulary::Merges(merges, _) => merges.end() - 1,
+            Vocabulary::Merges(merges, _) => merges.end - 1,
             #[cfg(feature = "burn")]
-            Vocabulary::Pieces(pieces) => pieces.start(),
+            Vocabulary::Pieces(pieces) => pieces.start,
         }
     }
 
     /// Returns the id of the end of a text; with merges it is `vocab_size - 1`, the largest of all.
     pub fn end_token(&self) -> u32 {
         match &self.vocabulary {
-            Vocabulary::Merges(merges, _) => merges.end(),
+            Vocabulary::Merges(merges, _) => merges.end,
             #[cfg(feature = "burn")]
-            Vocabulary::Pieces(pieces) => pieces.end(),
+            Vocabulary::Pieces(pieces) => pieces.end,
         }
     }
 
@@ -160,8 +160,8 @@ impl Tokenizer {
                     return false;
                 }
                 match piece {
-                    Piece::Start => ids.push(merges.end() - 1),
-                    Piece::End => ids.push(merges.end()),
+                    Piece::Start => ids.push(merges.end - 1),
+                    Piece::End => ids.push(merges.end),
                     Piece::Text(word) => merges.encode_word(word, &mut ids),
                 }
                 true

@@ -17,8 +17,8 @@ const LONGEST_WORD: usize = 100;
 pub(super) struct WordPieces {
     ids: HashMap<String, u32>,
     unknown: u32,
-    start: u32,
-    end: u32,
+    pub(super) start: u32,
+    pub(super) end: u32,
 }
 
 impl WordPieces {
@@ -57,14 +57,6 @@ impl WordPieces {
         self.ids.len()
     }
 
-    pub(super) fn start(&self) -> u32 {
-        self.start
-    }
-
-    pub(super) fn end(&self) -> u32 {
-        self.end
-    }
-
     /// Returns the ids of a text's words, and possibly some more than `most`, without start and end.
     pub(super) fn encode(&self, text: &str, most: usize) -> Vec<u32> {
         let mut ids = Vec::new();
@@ -85,8 +77,8 @@ impl WordPieces {
             .collect();
         let mut start = 0;
         while start < word.len() && ends.len() <= LONGEST_WORD {
-            let longest = ends.iter().rev().take_while(|end| **end > start);
-            let found = longest.filter_map(|end| {
+            let mut longest = ends.iter().rev().take_while(|end| **end > start);
+            let found = longest.find_map(|end| {
                 let piece = &word[start..*end];
                 let id = match start {
                     0 => self.ids.get(piece),
@@ -94,9 +86,7 @@ impl WordPieces {
                 };
                 Some((*id?, *end))
             });
-            let Some((id, end)) = found.take(1).next() else {
-                break;
-            };
+            let Some((id, end)) = found else { break };
             ids.push(id);
             start = end;
         }

@@ -71,9 +71,8 @@ pub fn apply_affine<A: Affine, const D: usize, const W: usize>(
 ) -> Option<Tensor<D>> {
     let node = Node(map);
     let (x, weight) = (x.clone().into_dispatch(), weight.clone().into_dispatch());
-    let output = match bias {
+    match bias {
         None => apply(&node, [x, weight]),
         Some(bias) => apply(&node, [x, weight, bias.clone().into_dispatch()]),
-    };
-    output.map(Tensor::from_dispatch)
+    }
 }

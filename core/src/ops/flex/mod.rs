@@ -4,27 +4,17 @@
 
 mod affine;
 mod array;
-mod attention;
-mod batch_norm;
 mod convolution;
-mod gelu;
-mod layer_norm;
 mod linear;
 mod node;
-mod rectify;
-mod residual;
-mod standardise;
+mod operations;
 
-pub use attention::attention;
-pub use batch_norm::batch_norm;
 pub use convolution::conv2d;
-pub use gelu::gelu;
-pub use layer_norm::layer_norm;
 pub use linear::linear;
 pub use node::use_own;
-pub use rectify::{relu, relu6};
-pub use residual::add_scaled;
-pub use standardise::standardised;
+pub use operations::{
+    add_scaled, attention, batch_norm, gelu, layer_norm, relu, relu6, standardised,
+};
 
 use burn::tensor::Tensor;
 

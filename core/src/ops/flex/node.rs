@@ -17,7 +17,7 @@ use burn::backend::{
     Autodiff, AutodiffBackend, BackendTensor, DispatchAutodiffContext, DispatchKindConversion,
     DispatchTensor, DispatchTensorKind, Flex, TensorMetadata,
 };
-use burn::tensor::{DType, GradientCheckpointingStrategy};
+use burn::tensor::{DType, GradientCheckpointingStrategy, Tensor};
 
 use super::array::{Array, Packed, View};
 
@@ -48,10 +48,10 @@ pub trait Operation<const N: usize>: Clone + std::fmt::Debug + Send + Sync + 'st
 }
 
 /// Applies an operation; `None` if an input [is not our own](is_own).
-pub fn apply<O: Operation<N>, const N: usize>(
+pub fn apply<O: Operation<N>, const N: usize, const D: usize>(
     operation: &O,
     inputs: [DispatchTensor; N],
-) -> Option<DispatchTensor> {
+) -> Option<Tensor<D>> {
     if !inputs.iter().all(is_own) {
         return None;
     }
@@ -61,7 +61,7 @@ pub fn apply<O: Operation<N>, const N: usize>(
         DispatchAutodiffContext::Disabled => None,
         DispatchAutodiffContext::Enabled(strategy) => Some(strategy),
     });
-    match graphs.next() {
+    let output = match graphs.next() {
         None => plain(operation, inputs),
         Some(first) if graphs.any(|other| other != first) => None,
         Some(GradientCheckpointingStrategy::Disabled) => {
@@ -70,7 +70,8 @@ pub fn apply<O: Operation<N>, const N: usize>(
         Some(GradientCheckpointingStrategy::Balanced) => {
             tracked::<BalancedCheckpointing, O, N>(operation, inputs)
         }
-    }
+    };
+    output.map(Tensor::from_dispatch)
 }
 
 /// Returns whether the own operations take a tensor: one of 32 bits on the CPU backend, with or without a

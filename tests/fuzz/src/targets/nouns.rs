@@ -72,6 +72,6 @@ fn check(nouns: &Nouns) {
         let _ = concepts.nearest(nouns, ix);
     }
     let directions = concepts.directions(WIDTH);
-    assert_eq!(directions.len(), WIDTH * concepts.len());
+    assert_eq!(directions.len(), WIDTH * concepts.all().len());
     assert!(directions.iter().all(|v| v.is_finite()));
 }

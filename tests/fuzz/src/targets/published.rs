@@ -45,7 +45,8 @@ pub fn run(input: &[u8]) {
                     .all(|shard| shard.parent() == Some(&folder))
             );
         }
-        let _ = check_complete(&files.path("prepared"));
+        let listed = [files.path(LIST), files.path("prepared/1.tar")];
+        let _ = check_complete(&files.path("prepared"), &listed);
         if let Ok(state) = read_state(&files.path("checkpoint")) {
             let written = serde_json::to_string(&state).unwrap_or_else(|e| panic!("{e}"));
             let again: Option<State> = serde_json::from_str(&written).ok();

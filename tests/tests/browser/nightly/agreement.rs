@@ -9,7 +9,7 @@ use burn::tensor::Device;
 use espalier_core::caption::{CaptionResult, Captioner, Engine, Request};
 use espalier_tests::browser::{Browser, DEFAULT, Gpu, Site, sample};
 use espalier_tests::models::{captioner, shipped};
-use espalier_tests::trainer_command;
+use espalier_tests::{texts, trainer_command};
 
 /// Variable with a folder of photos.
 const PHOTOS: &str = "ESPALIER_AGREE_PHOTOS";
@@ -26,27 +26,18 @@ const FEW: usize = 20;
 /// Photos that a graphics processor made of software reads at most; it is slower still.
 const FEWER: usize = 4;
 
-/// Returns the photos, and whether they are the page's samples.
+/// Returns the photos of the folder that the variable names, or some of the page's samples.
 fn photos() -> Vec<PathBuf> {
     let Some(folder) = std::env::var_os(PHOTOS) else {
         return ["cat", "car", "canoes", "bench"].map(sample).to_vec();
     };
-    let mut photos = Vec::new();
-    let mut folders = vec![PathBuf::from(folder)];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            let is_photo = path
-                .extension()
-                .is_some_and(|e| ["jpg", "jpeg", "png", "webp"].iter().any(|ours| e == *ours));
-            match path.is_dir() {
-                true => folders.push(path),
-                false if is_photo => photos.push(path),
-                false => {}
-            }
-        }
-    }
-    photos.sort();
+    let mut photos = xtask::files::below(Path::new(&folder)).unwrap();
+    photos.retain(|path| {
+        let extension = path.extension().unwrap_or_default();
+        ["jpg", "jpeg", "png", "webp"]
+            .iter()
+            .any(|e| extension == *e)
+    });
     assert!(!photos.is_empty(), "no photo in the folder of {PHOTOS}");
     photos
 }
@@ -67,10 +58,7 @@ impl Agreement {
         for (found, expected) in found.iter().zip(expected) {
             assert_eq!(found.image.sha256, expected.image.sha256);
             all.photos += 1;
-            let texts = |of: &CaptionResult| -> Vec<String> {
-                of.ladder.iter().map(|rung| rung.text.clone()).collect()
-            };
-            all.ladders += usize::from(texts(found) == texts(expected));
+            all.ladders += usize::from(texts(&found.ladder) == texts(&expected.ladder));
             all.stops += usize::from(found.taxonomy.stop == expected.taxonomy.stop);
             for (found, expected) in found.taxonomy.path.iter().zip(&expected.taxonomy.path) {
                 all.probability = all.probability.max((found.p - expected.p).abs());
@@ -105,10 +93,8 @@ impl Agreement {
 
 fn in_process(engine: &Engine, photos: &[PathBuf]) -> Vec<CaptionResult> {
     let captioner = captioner(&shipped(), engine);
-    photos
-        .iter()
-        .map(|photo| answer(&captioner, photo))
-        .collect()
+    let answers = photos.iter().map(|photo| answer(&captioner, photo));
+    answers.collect()
 }
 
 fn answer(captioner: &Captioner, photo: &Path) -> CaptionResult {
@@ -138,7 +124,7 @@ fn in_browser(browser: &Browser, query: &str, photos: &[PathBuf]) -> Vec<Caption
     let give = |photo: &PathBuf| {
         // A folder with links would be refused by the browser.
         let path = photo.canonicalize().unwrap();
-        browser.give(&path).answer().result
+        browser.give(&path).unwrap().result
     };
     photos.iter().map(give).collect()
 }
@@ -164,26 +150,16 @@ fn all_engines_give_the_same_ladders_and_stops() {
     let mut one = trainer_command();
     one.env("RAYON_NUM_THREADS", "1");
     check("the command line, one thread", &by_command(one, &photos));
-    check(
-        "the command line, all threads",
-        &by_command(trainer_command(), &photos),
-    );
-    check(
-        "Burn's CPU backend",
-        &in_process(&Engine::Device(Device::flex()), &photos),
-    );
-    check(
-        "the page's CPU engine, Chromium",
-        &in_browser(&Browser::start(Gpu::None), "?backend=cpu", &photos),
-    );
-    check(
-        "the page's WebGPU engine, Chromium's software adapter",
-        &in_browser(
-            &Browser::start(Gpu::Software),
-            "?backend=webgpu",
-            &photos[..photos.len().min(FEWER)],
-        ),
-    );
+    let all = by_command(trainer_command(), &photos);
+    check("the command line, all threads", &all);
+    let backend = in_process(&Engine::Device(Device::flex()), &photos);
+    check("Burn's CPU backend", &backend);
+    let chromium = in_browser(&Browser::start(Gpu::None), "?backend=cpu", &photos);
+    check("the page's CPU engine, Chromium", &chromium);
+    let fewer = &photos[..photos.len().min(FEWER)];
+    let software = in_browser(&Browser::start(Gpu::Software), "?backend=webgpu", fewer);
+    let engine = "the page's WebGPU engine, Chromium's software adapter";
+    check(engine, &software);
 }
 
 #[test]

@@ -10,6 +10,7 @@ use espalier_core::bundle::{Manifest, Part};
 use espalier_tests::browser::processes::{self, Process};
 use espalier_tests::browser::{Answer, Browser, DEFAULT, Gpu, Site};
 use espalier_tests::photos::{jpeg, keep, landscape};
+use espalier_tests::wait_until;
 
 /// Longest time in milliseconds for which a task may block the page's thread. The goal is 50; the
 /// rest is a margin for a busy machine.
@@ -22,15 +23,8 @@ fn a_bundle_is_loaded_within_bounds_and_the_page_stays_responsive() {
     let renderers = |browser: &Browser| peak(&processes::of(browser.profile(), "renderer"));
     let cost = Cost::of(&browser, renderers);
     cost.print("Chromium");
-    println!(
-        "longest task, loading     {:.0} ms (0: none above 50)",
-        cost.tasks[0]
-    );
-    println!(
-        "longest task, photo       {:.0} ms (0: none above 50)",
-        cost.tasks[1]
-    );
-    for longest in cost.tasks {
+    for (work, longest) in ["loading", "photo"].into_iter().zip(cost.tasks) {
+        println!("longest task, {work:<11} {longest:.0} ms (0: none above 50)");
         assert!(
             longest < RESPONSIVE,
             "expected tasks below {RESPONSIVE} ms, found one of {longest} ms"
@@ -73,8 +67,8 @@ fn the_live_camera_gives_answers() {
     browser.open(&site, "?backend=cpu");
     browser.press("[data-testid=live-start]");
     let count = "return Number(document.querySelector('[data-testid=live]')?.dataset.count ?? 0)";
-    browser.wait_for("the first answers", &format!("{count} >= 3"));
     let count = || browser.evaluate(count).as_f64().unwrap();
+    wait_until("the camera gave no answer", || count() >= 3.0);
     let (begun, before) = (Instant::now(), count());
     std::thread::sleep(Duration::from_secs(SECONDS));
     let answers = count() - before;
@@ -87,9 +81,6 @@ fn the_live_camera_gives_answers() {
         "the camera gave no answer in {SECONDS} seconds"
     );
 }
-
-/// Whether an engine is ready.
-const READY: &str = "return document.querySelector('[data-testid=engine-line]') !== null";
 
 /// Presses the first sample; returns the milliseconds until its ladder is shown.
 const SAMPLE: &str = "return new Promise((done) => {
@@ -136,16 +127,16 @@ impl Cost {
         browser.watch_turns();
         let begun = Instant::now();
         browser.press("[data-testid=load-button]");
-        browser.wait_for("the engine", READY);
+        browser.wait_for_id("engine-line");
         let load = begun.elapsed();
         let loading = browser.longest_turn();
         browser.watch_turns();
-        let answer = browser.give(&photo).answer();
+        let answer = browser.give(&photo).unwrap();
         let reading = browser.longest_turn();
-        let warm = browser.give(&again).answer().result.timing_ms;
+        let warm = browser.give(&again).unwrap().result.timing_ms;
         let (bytes, after) = (fetched(browser, &site), peak(browser));
         browser.open(&site, "?backend=cpu");
-        browser.wait_for("the engine of the second visit", READY);
+        browser.wait_for_id("engine-line");
         Self {
             manifest: site.manifest(DEFAULT),
             bytes,

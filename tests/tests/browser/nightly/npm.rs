@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use espalier_tests::browser::package;
-use espalier_tests::browser::paper::{STRICT, agree, heard, settled};
-use espalier_tests::browser::{Browser, Gpu, Host, natively_by};
+use espalier_tests::browser::paper::{ELEMENT, STRICT, agree, heard, settled};
+use espalier_tests::browser::{Browser, Host, natively_by};
 use espalier_tests::photos::{jpeg, landscape};
 use serde_json::{Value, json};
 
@@ -19,23 +19,18 @@ fn an_installed_package_captions_a_photo_under_a_strict_policy() {
     let host = Host::new();
     package::unpack(&host.path(INSTALLED));
     host.write("photo.jpg", jpeg(&landscape(640, 480), 1));
-    host.page(
-        "index.html",
-        STRICT,
-        &format!("<script type=\"module\" src=\"{INSTALLED}/widget/espalier-ladder.js\"></script>"),
-        "<espalier-ladder id=\"a\" src=\"photo.jpg\" alt=\"A view\"></espalier-ladder>",
-    );
-    let browser = Browser::start(Gpu::None);
-    browser.visit(&host.url("index.html"));
-    browser.wait_for("the element", "return a.shadowRoot !== null");
+    let script =
+        format!("<script type=\"module\" src=\"{INSTALLED}/widget/espalier-ladder.js\"></script>");
+    host.page("index.html", STRICT, &script, ELEMENT);
+    let browser = Browser::at_element(&host.url("index.html"));
     browser.press_poster("#a");
     let model = host.path(&format!("{INSTALLED}/models/default"));
     let native = natively_by(&model, &host.path("photo.jpg"), &[]);
     agree(&settled(&browser, "a", &native), &native);
     assert_eq!(heard(&browser, "ready").len(), 1);
     assert_eq!(heard(&browser, "fallback"), Vec::<Value>::new());
-    assert_eq!(browser.evaluate("return refused"), json!([]));
-    assert_eq!(browser.evaluate("return thrown"), json!([]));
+    let faults = browser.evaluate("return [refused, thrown]");
+    assert_eq!(faults, json!([[], []]));
 }
 
 #[test]
@@ -48,17 +43,16 @@ fn the_package_has_every_file_that_it_names_and_the_licences() {
     assert_eq!(package["version"], xtask::release::version::VERSION);
     assert_eq!(package.get("dependencies"), None);
     assert_eq!(package.get("scripts"), None);
-    let mut named = vec!["index.d.ts", "react.d.ts", "jsx.d.ts", "README.md"];
-    named.extend([
-        "LICENSE-APACHE",
-        "LICENSE-MIT",
+    let [main, types] = ["main", "types"].map(|key| package[key].as_str().unwrap());
+    let types = [types, "index.d.ts", "react.d.ts", "jsx.d.ts"];
+    let licences = ["LICENSE-APACHE", "LICENSE-MIT", "THIRD-PARTY.txt"];
+    let others = [
+        main,
+        "README.md",
         "NOTICES.md",
-        "THIRD-PARTY.txt",
-    ]);
-    named.push(package["main"].as_str().unwrap());
-    named.push(package["types"].as_str().unwrap());
-    named.push("models/default/manifest.json");
-    for name in named {
+        "models/default/manifest.json",
+    ];
+    for name in types.into_iter().chain(licences).chain(others) {
         assert!(folder.path().join(name).is_file(), "{name} is missing");
     }
     assert!(read("THIRD-PARTY.txt").contains("wasm-bindgen "));
@@ -97,23 +91,15 @@ fn compile(samples: &[&str], jsx: &str, react: bool) {
     let project = tempfile::tempdir().unwrap();
     let installed = project.path().join("node_modules");
     package::unpack(&project.path().join(INSTALLED));
-    fs::write(
-        project.path().join("package.json"),
-        "{\"type\": \"module\"}",
-    )
-    .unwrap();
+    let package = project.path().join("package.json");
+    fs::write(package, "{\"type\": \"module\"}").unwrap();
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("data/npm");
     for name in samples {
         fs::copy(data.join(name), project.path().join(name)).unwrap();
     }
     if react {
         for name in ["@types", "csstype"] {
-            let copied = Command::new("cp")
-                .arg("-r")
-                .arg(modules().join(name))
-                .arg(&installed)
-                .status();
-            assert!(copied.unwrap().success());
+            xtask::files::copy_folder(&modules().join(name), &installed.join(name)).unwrap();
         }
     }
     let output = Command::new("node")

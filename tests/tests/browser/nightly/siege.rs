@@ -57,7 +57,7 @@ fn long_session(browser: &Browser, memory: impl Fn(&Browser) -> u64) {
         if number % 20 == 10 {
             let _ = browser.evaluate(GIVE_MANY);
         }
-        let _ = browser.give(&photo(folder.path(), number)).answer();
+        let _ = browser.give(&photo(folder.path(), number)).unwrap();
         if number == photos / 3 {
             begin = memory(browser);
         }
@@ -108,12 +108,8 @@ fn an_engine_that_ends_in_any_state_is_told_and_started_again() {
     browser.give_all(std::slice::from_ref(&first));
     browser.wait_for("an engine", "return window.engines.length > 0");
     let _ = browser.evaluate(END_WORKER);
-    let card = browser.wait_for(
-        "the error",
-        "return document.querySelector('[data-testid=error-card]')?.innerText",
-    );
-    assert!(card.as_str().unwrap().contains("stopped"), "{card}");
-    let answer = browser.try_again(&first).answer();
+    browser.wait_for_words("[data-testid=error-card]", "stopped");
+    let answer = browser.try_again(&first).unwrap();
     // While it waits.
     let _ = browser.evaluate(END_WORKER);
     let second = photo(folder.path(), 1);
@@ -121,11 +117,8 @@ fn an_engine_that_ends_in_any_state_is_told_and_started_again() {
     // While it reads: the photo was just given.
     browser.wait_for("the next engine", "return window.engines.length > 2");
     let _ = browser.evaluate(END_WORKER);
-    browser.wait_for(
-        "the error",
-        "return document.querySelector('[data-testid=error-card]') !== null",
-    );
-    let again = browser.try_again(&second).answer();
+    browser.wait_for_id("error-card");
+    let again = browser.try_again(&second).unwrap();
     assert_eq!(again.result.model, answer.result.model);
     assert_eq!(again.result.backend, "cpu");
 }
@@ -136,11 +129,9 @@ const LATER_BUILD: &str = "0123456789abcdef";
 /// Replaces a text in a file by another of the same length.
 fn replace(path: &Path, from: &str, to: &str) {
     let mut bytes = fs::read(path).unwrap();
-    let places: Vec<usize> = bytes
-        .windows(from.len())
-        .enumerate()
-        .filter_map(|(at, window)| (window == from.as_bytes()).then_some(at))
-        .collect();
+    let windows = bytes.windows(from.len()).enumerate();
+    let found = windows.filter(|(_, window)| *window == from.as_bytes());
+    let places: Vec<usize> = found.map(|(at, _)| at).collect();
     assert!(!places.is_empty(), "{} has no {from}", path.display());
     for at in places {
         bytes[at..at + to.len()].copy_from_slice(to.as_bytes());
@@ -162,9 +153,7 @@ impl Update {
     }
 
     fn names(&self) -> Vec<String> {
-        let entries = fs::read_dir(&self.root).unwrap();
-        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-        names.collect()
+        espalier_fixtures::listing::names(&self.root)
     }
 
     /// Returns the hash in the name of a file.
@@ -205,11 +194,8 @@ impl Update {
         let worker = fs::read_to_string(self.root.join("sw.js")).unwrap();
         let version = worker.split_once("\"version\": \"").unwrap().1;
         let version = version.split('"').next().unwrap();
-        replace(
-            &self.root.join("sw.js"),
-            version,
-            &"0".repeat(version.len()),
-        );
+        let zeros = "0".repeat(version.len());
+        replace(&self.root.join("sw.js"), version, &zeros);
     }
 }
 
@@ -228,9 +214,10 @@ fn a_page_that_was_opened_before_an_update_never_runs_with_the_new_engine() {
     // The page comes from a cache or half of the update has arrived; the list of engines is new.
     update.engines();
     browser.open(&site, "?model=tiny&backend=cpu");
-    let card = browser.give(&photo).error();
-    assert!(card.words.contains("different versions"), "{}", card.words);
-    assert!(card.words.contains("Reload"), "{}", card.words);
+    let card = browser.give(&photo).unwrap_err();
+    for words in ["different versions", "Reload"] {
+        assert!(card.words.contains(words), "{card:?}");
+    }
     update.program();
     browser.wait_for(
         "the new version",
@@ -241,6 +228,6 @@ fn a_page_that_was_opened_before_an_update_never_runs_with_the_new_engine() {
          })()",
     );
     browser.open(&site, "?model=tiny&backend=cpu");
-    let answer = browser.give(&photo).answer();
+    let answer = browser.give(&photo).unwrap();
     assert_eq!(answer.result.backend, "cpu");
 }

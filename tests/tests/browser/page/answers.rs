@@ -11,6 +11,7 @@ use espalier_tests::browser::{
 };
 use espalier_tests::models::shipped;
 use espalier_tests::photos::{fading, grey, jpeg, keep, landscape, noise, save};
+use espalier_tests::texts;
 
 use crate::visitor::Visit;
 
@@ -39,35 +40,22 @@ fn agree_with(native: &CaptionResult, photo: &Path, answer: &Answer, backend: &s
         "the built page contains another model than the repository"
     );
     assert_eq!(page.image, native.image, "{name}");
-    let texts = |result: &CaptionResult| -> Vec<String> {
-        result.ladder.iter().map(|rung| rung.text.clone()).collect()
-    };
-    assert_eq!(texts(page), texts(native), "{name}");
+    assert_eq!(texts(&page.ladder), texts(&native.ladder), "{name}");
     assert_eq!(
         answer.rungs,
-        texts(page),
+        texts(&page.ladder),
         "{name}: the screen does not show the ladder of the result"
     );
     for (a, b) in page.ladder.iter().zip(&native.ladder) {
-        close(
-            &format!("{name}, radius of `{}`", a.text),
-            a.radius,
-            b.radius,
-        );
-        close(
-            &format!("{name}, similarity of `{}`", a.text),
-            a.similarity,
-            b.similarity,
-        );
-        assert_eq!(a.node, b.node, "{name}, node of `{}`", a.text);
+        let what = format!("{name}, `{}`", a.text);
+        close(&format!("{what}, radius"), a.radius, b.radius);
+        close(&format!("{what}, similarity"), a.similarity, b.similarity);
+        assert_eq!(a.node, b.node, "{what}");
     }
     assert_eq!(page.taxonomy.stop, native.taxonomy.stop, "{name}");
-    assert_eq!(
-        page.taxonomy.path.len(),
-        native.taxonomy.path.len(),
-        "{name}"
-    );
-    for (a, b) in page.taxonomy.path.iter().zip(&native.taxonomy.path) {
+    let (path, known) = (&page.taxonomy.path, &native.taxonomy.path);
+    assert_eq!(path.len(), known.len(), "{name}");
+    for (a, b) in path.iter().zip(known) {
         assert_eq!((&a.id, &a.name), (&b.id, &b.name), "{name}");
         close(&format!("{name}, p of {}", a.name), a.p, b.p);
     }
@@ -78,23 +66,13 @@ fn agree_with(native: &CaptionResult, photo: &Path, answer: &Answer, backend: &s
 fn is_a_ladder(result: &CaptionResult) {
     let rungs = &result.ladder;
     assert!(rungs.len() >= 3, "{rungs:?}");
-    assert!(
-        rungs
-            .windows(2)
-            .all(|pair| pair[0].radius <= pair[1].radius),
-        "{rungs:?}"
-    );
-    let texts: BTreeSet<&str> = rungs.iter().map(|rung| rung.text.as_str()).collect();
-    assert_eq!(texts.len(), rungs.len(), "{rungs:?}");
+    assert!(rungs.is_sorted_by_key(|rung| rung.radius), "{rungs:?}");
+    let distinct: BTreeSet<&str> = texts(rungs).into_iter().collect();
+    assert_eq!(distinct.len(), rungs.len(), "{rungs:?}");
     let path = &result.taxonomy.path;
-    assert!(
-        path.windows(2).all(|pair| pair[0].p >= pair[1].p),
-        "{path:?}"
-    );
-    assert!(
-        path.iter().any(|step| step.id == result.taxonomy.stop),
-        "{path:?}"
-    );
+    assert!(path.is_sorted_by(|a, b| a.p >= b.p), "{path:?}");
+    let mut ids = path.iter().map(|step| &step.id);
+    assert!(ids.any(|id| *id == result.taxonomy.stop), "{path:?}");
 }
 
 /// Writes photos of several kinds; the second is stored rotated by 90 degrees.
@@ -119,10 +97,9 @@ pub(crate) fn the_cpu_takes_over(visit: &Visit) -> String {
     let answer = visit.open("?model=tiny&backend=auto").answer();
     agree(&visit.photo, &answer, "cpu");
     let said = answer.engine;
-    assert!(
-        said.contains("CPU") && said.contains("WebGPU is not used"),
-        "{said}"
-    );
+    for words in ["CPU", "WebGPU is not used"] {
+        assert!(said.contains(words), "{said}");
+    }
     said
 }
 
@@ -132,7 +109,7 @@ fn the_cpu_engine_says_what_the_command_line_says() {
     let visit = Visit::new();
     visit.open("?model=tiny&backend=cpu");
     for photo in photos(visit.folder.path()) {
-        let answer = visit.browser.give(&photo).answer();
+        let answer = visit.browser.give(&photo).unwrap();
         is_a_ladder(&answer.result);
         agree(&photo, &answer, "cpu");
     }
@@ -147,7 +124,7 @@ fn the_default_model_says_on_the_page_what_it_says_on_the_command_line() {
     let stored = jpeg(&image::imageops::rotate270(&landscape(300, 420)), 6);
     let turned = keep(visit.folder.path(), "turned.jpg", &stored);
     for photo in [sample("cat"), turned] {
-        let answer = visit.browser.give(&photo).answer();
+        let answer = visit.browser.give(&photo).unwrap();
         let native = natively_by(&shipped(), &photo, &[]);
         agree_with(&native, &photo, &answer, "cpu");
     }
@@ -171,12 +148,12 @@ fn a_file_that_is_no_photo_is_an_error_in_words_and_the_next_photo_works() {
     visit.open("?model=tiny&backend=cpu");
     for (name, bytes, words) in bad {
         let photo = keep(visit.folder.path(), name, bytes);
-        let card = visit.browser.give(&photo).error();
-        assert_eq!(card.cause, "photo", "{}", card.words);
-        assert!(card.words.contains(words), "{}", card.words);
+        let card = visit.browser.give(&photo).unwrap_err();
+        assert_eq!(card.cause, "photo", "{card:?}");
+        assert!(card.words.contains(words), "{card:?}");
         // At least two sentences: what happened and what to do.
         let sentences = card.words.matches(['.', '?']).count();
-        assert!(sentences >= 2, "{}", card.words);
+        assert!(sentences >= 2, "{card:?}");
         agree(&visit.photo, &visit.answer(), "cpu");
     }
 }
@@ -204,17 +181,14 @@ fn a_damaged_or_missing_file_of_the_model_is_named_and_can_be_put_right() {
         let missing = place % 2 == 1 || name == "manifest.json";
         spoil(&path, missing);
         browser.open(&site, "?model=tiny&backend=cpu");
-        let card = browser.give(&photo).error();
-        assert_eq!(card.cause, "bundle", "{name}: {}", card.words);
-        assert!(card.words.contains(name.as_str()), "{name}: {}", card.words);
-        assert!(
-            !missing || card.words.contains("404"),
-            "{name}: {}",
-            card.words
-        );
+        let card = browser.give(&photo).unwrap_err();
+        let words = card.words;
+        assert_eq!(card.cause, "bundle", "{name}: {words}");
+        assert!(words.contains(name.as_str()), "{name}: {words}");
+        assert!(!missing || words.contains("404"), "{name}: {words}");
 
         fs::write(&path, &sound).unwrap();
-        agree(&photo, &browser.try_again(&photo).answer(), "cpu");
+        agree(&photo, &browser.try_again(&photo).unwrap(), "cpu");
     }
 }
 
@@ -235,13 +209,8 @@ fn finer_captions_that_are_damaged_or_missing_are_told_and_general_ones_answer()
         let path = site.model_folder(TINY).join(&file.path);
         spoil(&path, missing);
         browser.open(&site, "?model=tiny&backend=cpu");
-        let _ = browser.give(&photo).answer();
-        let told = browser.wait_for(
-            "the note about missing captions",
-            "return document.querySelector('[data-testid=coarse]')?.innerText",
-        );
-        let told = told.as_str().unwrap();
-        assert!(told.contains(&file.path), "{}: {told}", file.path);
+        let _ = browser.give(&photo).unwrap();
+        browser.wait_for_words("[data-testid=coarse]", &file.path);
     }
 }
 
@@ -267,7 +236,7 @@ fn no_request_carries_the_photo() {
     assert!(size > 400_000);
 
     visit.open("?backend=cpu");
-    let answer = browser.give(&photo).answer();
+    let answer = browser.give(&photo).unwrap();
     assert_eq!(answer.result.image.width, 400);
     // The page could not send it even if it tried: its content security policy forbids it.
     let tried = browser.evaluate(
@@ -286,22 +255,16 @@ fn no_request_carries_the_photo() {
         !loaded("127.0.0.2"),
         "the policy does not block requests to other addresses"
     );
-    let (ours, others): (Vec<Seen>, Vec<Seen>) = requests
-        .into_iter()
-        .partition(|seen| seen.url.starts_with(&site.url()));
-    for seen in &ours {
+    let ours = |seen: &&Seen| seen.url.starts_with(&site.url());
+    for seen in requests.iter().filter(ours) {
         assert!(seen.only_reads(), "{seen:?}");
     }
     // A browser also asks its vendor for updates. The recorder blocks these requests, and their
     // bytes are too few for a photo.
     let bytes = |seen: &Seen| (seen.head as u64).saturating_add(seen.body.unwrap_or(0));
-    let sent: u64 = ours
-        .iter()
-        .chain(&others)
-        .map(bytes)
-        .fold(0, u64::saturating_add);
+    let sent = requests.iter().map(bytes).fold(0, u64::saturating_add);
     assert!(
         sent < size / 4,
-        "expected less than {size} / 4 bytes sent in all, found {sent}: {ours:?}, {others:?}"
+        "expected less than {size} / 4 bytes sent in all, found {sent}: {requests:?}"
     );
 }

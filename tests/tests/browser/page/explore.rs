@@ -3,9 +3,10 @@
 
 use std::path::Path;
 
-use espalier_core::caption::{CaptionResult, shown_rungs};
+use espalier_core::caption::shown_rungs;
 use espalier_tests::browser::{Browser, Gpu, Site, natively, sample, started};
 use espalier_tests::photos::{jpeg, keep, landscape};
+use espalier_tests::texts;
 
 /// Returns the names of the rows of the tree, from top to bottom.
 fn rows(browser: &Browser) -> Vec<String> {
@@ -26,20 +27,14 @@ fn a_sample_is_read_as_the_command_line_reads_it_and_the_dial_cuts_its_path() {
     let (browser, _site, page) = started("?model=tiny&backend=cpu&sample=cat");
     let native = natively(&sample("cat"), &[]);
     assert_eq!(page.image, native.image);
-    let texts = |r: &CaptionResult| r.ladder.iter().map(|r| r.text.clone()).collect::<Vec<_>>();
-    assert_eq!(texts(&page), texts(&native));
+    assert_eq!(texts(&page.ladder), texts(&native.ladder));
 
-    let shown = || {
-        browser
-            .evaluate("return [...document.querySelectorAll('[data-testid=rung]')].filter((r) => !r.hidden).length")
-            .as_u64()
-            .unwrap()
-    };
+    let shown = || browser.count("[data-testid=rung]:not([hidden])");
     let likely = shown_rungs(&page.ladder, &page.taxonomy).len() as u64;
     assert_eq!(shown(), likely);
     let said = browser.text("stop-sentence");
     assert!(said.ends_with('.'), "{said}");
-    browser.turn("[data-testid=dial]", 0);
+    browser.type_text("[data-testid=dial]", "0");
     let all = page.ladder.len() as u64;
     assert!(
         shown() < all,
@@ -56,23 +51,14 @@ fn a_sample_is_read_as_the_command_line_reads_it_and_the_dial_cuts_its_path() {
 #[ignore = "needs Chromium: cargo xtask test"]
 fn a_part_of_the_photo_is_read_as_the_command_line_reads_it() {
     let (browser, _site, _) = started("?model=tiny&backend=cpu&sample=raccoon");
-    choose_and_move_a_part(&browser);
+    part_agrees(&browser, &sample("raccoon"));
     browser.key("Escape", false);
-    browser.wait_for(
-        "the part to be removed",
-        "return document.querySelector('[data-testid=part-ladder]') === null",
-    );
-}
-
-/// Asserts that the ladder of a part of the sample `raccoon`, moved by keys, equals that of the
-/// command line.
-pub(crate) fn choose_and_move_a_part(browser: &Browser) {
-    part_agrees(browser, &sample("raccoon"));
+    browser.wait_for_end_of("part-ladder");
 }
 
 /// Chooses a part of the photo on the page, moves it by keys, and waits until its ladder equals
 /// that of `trainer caption --region`.
-fn part_agrees(browser: &Browser, photo: &Path) {
+pub(crate) fn part_agrees(browser: &Browser, photo: &Path) {
     browser.press("[data-testid=part-button]");
     browser.wait_for_id("part-ladder");
     // Moves it to the left and up, and then makes it wider.
@@ -86,8 +72,7 @@ fn part_agrees(browser: &Browser, photo: &Path) {
         "return document.querySelector('[data-testid=part-box]').getAttribute('aria-label').startsWith('from 15 to 71')",
     );
     let native = natively(photo, &["--region", "0.15,0.15,0.71,0.65"]);
-    let known: Vec<&str> = native.ladder.iter().map(|r| r.text.as_str()).collect();
-    let known = serde_json::to_string(&known).unwrap();
+    let known = serde_json::to_string(&texts(&native.ladder)).unwrap();
     browser.wait_for(
         &format!("the part's ladder to be {known}"),
         &format!(
@@ -106,7 +91,7 @@ fn a_part_of_a_large_photo_on_its_side_is_cut_from_all_of_its_pixels() {
     let photo = keep(folder.path(), "large.jpg", &jpeg(&stored, 6));
     let (browser, site) = (Browser::start(Gpu::None), Site::built());
     browser.open(&site, "?model=tiny&backend=cpu");
-    let answer = browser.give(&photo).answer();
+    let answer = browser.give(&photo).unwrap();
     let size = (answer.result.image.width, answer.result.image.height);
     assert_eq!(size, (2_400, 1_600));
     part_agrees(&browser, &photo);
@@ -153,10 +138,11 @@ fn the_tree_is_walked_by_keys_searched_and_narrowed() {
         "the focus on the second row",
         "return document.activeElement.getAttribute('aria-level') === '2'",
     );
-    let one = browser.evaluate(
-        "return document.querySelectorAll('[data-testid=tree-row][tabindex=\"0\"]').length",
+    assert_eq!(
+        browser.count(first),
+        1,
+        "expected one row that the tab key reaches"
     );
-    assert_eq!(one, 1, "expected one row that the tab key reaches");
 
     browser.type_text("[data-testid=tree-search]", "tabby");
     browser.wait_for_id("hits");
@@ -182,23 +168,16 @@ fn the_tree_is_walked_by_keys_searched_and_narrowed() {
 fn the_space_is_shown_a_phrase_is_weighed_and_an_own_tree_is_planted() {
     let (browser, _site, _) = started("?model=tiny&backend=cpu&sample=coffee");
     the_space_shows_the_photo_and_the_walk_ends_at_the_root(&browser);
-    let fetched_text = |browser: &Browser| {
-        browser
-            .requests()
-            .iter()
-            .any(|seen| seen.url.contains("text.safetensors"))
-    };
-    assert!(
-        !fetched_text(&browser),
+    let fetched = || browser.asked("text.safetensors");
+    assert_eq!(
+        fetched(),
+        0,
         "the text encoder was fetched before it was needed"
     );
-    assert!(
-        browser.text("why-ask").contains("MB"),
-        "{}",
-        browser.text("why-ask")
-    );
+    let button = browser.text("why-ask");
+    assert!(button.contains("MB"), "{button}");
     weigh_a_phrase(&browser);
-    assert!(fetched_text(&browser));
+    assert!(fetched() > 0);
 
     plant_a_tree(&browser);
 }
@@ -216,20 +195,11 @@ pub(crate) fn weigh_a_phrase(browser: &Browser) {
     let wide = "a \u{ff56}\u{ff45}\u{ff48}\u{ff49}\u{ff43}\u{ff4c}\u{ff45}";
     browser.type_text("[data-testid=why-input]", wide);
     browser.press("[data-testid=why-ask]");
-    browser.wait_for(
-        "the same word in wide letters",
-        &format!(
-            "const said = document.querySelector('[data-testid=verdict]')?.innerText ?? '';\
-             return said.includes('“{wide}”; the closest one is a vehicle')"
-        ),
-    );
+    let same = format!("“{wide}”; the closest one is a vehicle");
+    browser.wait_for_words("[data-testid=verdict]", &same);
     browser.type_text("[data-testid=why-input]", "asdfgh");
     browser.press("[data-testid=why-ask]");
-    browser.wait_for(
-        "the word that is not understood",
-        "return document.querySelector('[data-testid=verdict]').innerText\
-            .includes('know what “asdfgh” means')",
-    );
+    browser.wait_for_words("[data-testid=verdict]", "know what “asdfgh” means");
 }
 
 /// Types a taxonomy, which replaces that of the bundle, and then one with a syntax error, which is
@@ -249,23 +219,12 @@ fn plant_a_tree(browser: &Browser) {
         "the photo's path in it",
         "return document.querySelectorAll('.tree-row.on-path').length >= 2",
     );
-    browser.wait_for(
-        "the answer in it",
-        "const said = document.querySelector('[data-testid=answer]').innerText;\
-         return said.includes('in your own tree')",
-    );
-    browser.type_text("[data-testid=own-tree-text]", "animal\n    dog\n  cat\n");
-    browser.press("[data-testid=plant]");
-    browser.wait_for(
-        "the line with the wrong indentation",
-        "return document.querySelector('[data-testid=own-tree] [role=alert]')?.textContent.includes('line 3')",
-    );
-    browser.type_text("[data-testid=own-tree-text]", "(a,b");
-    browser.press("[data-testid=plant]");
-    browser.wait_for(
-        "the message about the syntax error",
-        "return document.querySelector('[data-testid=own-tree] [role=alert]')?.textContent.includes('bracket')",
-    );
+    browser.wait_for_words("[data-testid=answer]", "in your own tree");
+    for (wrong, told) in [("animal\n    dog\n  cat\n", "line 3"), ("(a,b", "bracket")] {
+        browser.type_text("[data-testid=own-tree-text]", wrong);
+        browser.press("[data-testid=plant]");
+        browser.wait_for_words("[data-testid=own-tree] [role=alert]", told);
+    }
 }
 
 fn the_space_shows_the_photo_and_the_walk_ends_at_the_root(browser: &Browser) {
@@ -275,16 +234,11 @@ fn the_space_shows_the_photo_and_the_walk_ends_at_the_root(browser: &Browser) {
         const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;\
         let n = 0; for (let i = 3; i < d.length; i += 4) n += d[i] > 0; return n > 10000";
     browser.wait_for("a drawing in the disk", painted);
-    let likely =
-        browser.evaluate("return document.querySelectorAll('[data-testid=near] button').length");
-    assert!(likely.as_u64().unwrap() >= 1, "{likely}");
+    assert!(browser.count("[data-testid=near] button") >= 1);
     browser.wait_for(
         "steps of the walk",
         "return Number(document.querySelector('[data-testid=walk-range]').max) > 10",
     );
     browser.keys("[data-testid=walk-range]", &["End"]);
-    browser.wait_for(
-        "the root at the end of the walk",
-        "return document.querySelector('[data-testid=walk-said]').textContent.includes('the root')",
-    );
+    browser.wait_for_words("[data-testid=walk-said]", "the root");
 }

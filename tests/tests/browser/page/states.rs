@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use espalier_core::caption::CaptionResult;
 use espalier_tests::browser::{Browser, Gpu, Look, Site, natively, natively_by, sample, started};
 use espalier_tests::models::shipped;
 use espalier_tests::photos::{jpeg, keep, landscape, save};
+use espalier_tests::{texts, wait_until};
 use image::RgbImage;
 
 use crate::visitor::Visit;
@@ -28,35 +28,19 @@ fn several_photos_become_a_table_and_counts_in_the_tree() {
     ];
     visit.open("?model=tiny&backend=cpu");
     browser.give_all(&photos);
-    browser.wait_for_id("folder");
-    browser.wait_for(
-        "all photos to be read",
-        "return document.querySelector('[data-testid=folder-progress]').textContent === 'All 3 read'",
-    );
+    browser.wait_for_words("[data-testid=folder-progress]", "All 3 read");
     let lines = browser.evaluate(
         "return [...document.querySelectorAll('[data-testid=folder-line]')].map((l) => l.innerText)",
     );
     let lines: Vec<String> = serde_json::from_value(lines).unwrap();
     assert_eq!(lines.len(), 3);
     // Sorted by name: the letter comes first.
-    let native = natively(&visit.photo, &[]);
-    let stop = native
-        .taxonomy
-        .path
-        .iter()
-        .find(|s| s.id == native.taxonomy.stop)
-        .unwrap();
-    assert!(
-        lines[1].contains(stop.name.as_str()),
-        "{}: {}",
-        lines[1],
-        stop.name
-    );
-    assert!(lines[0].contains("can't be read"), "{}", lines[0]);
-    browser.wait_for(
-        "counts in the tree",
-        "return document.querySelector('.tree-count').textContent === '2 photos'",
-    );
+    let native = natively(&visit.photo, &[]).taxonomy;
+    let mut path = native.path.iter();
+    let stop = path.find(|step| step.id == native.stop).unwrap();
+    assert!(lines[1].contains(&stop.name), "{lines:?}: {}", stop.name);
+    assert!(lines[0].contains("can't be read"), "{lines:?}");
+    browser.wait_for_words(".tree-count", "2 photos");
 }
 
 #[test]
@@ -75,39 +59,28 @@ fn a_link_carries_node_and_dial_and_never_the_photo() {
     assert!(link.starts_with(&site.url()) && link.len() < 300, "{link}");
 
     let folder = tempfile::tempdir().unwrap();
-    let photo = keep(
-        folder.path(),
-        "secret-name.jpg",
-        &jpeg(&landscape(200, 150), 1),
-    );
-    let _ = browser.give(&photo).answer();
+    let photo = jpeg(&landscape(200, 150), 1);
+    let photo = keep(folder.path(), "secret-name.jpg", &photo);
+    let _ = browser.give(&photo).unwrap();
     let link = browser.text("link");
-    assert!(
-        !link.contains("sample") && !link.contains("secret"),
-        "{link}"
-    );
+    for part in ["sample", "secret"] {
+        assert!(!link.contains(part), "{link}");
+    }
 }
 
 #[test]
 #[ignore = "needs Chromium: cargo xtask test"]
 fn nothing_is_sent_and_the_counter_that_says_so_counts() {
     let (browser, _site, _) = started("?model=tiny&backend=cpu&sample=cat");
-    let bytes = |browser: &Browser| {
-        browser.evaluate("return document.querySelector('[data-testid=wire]').dataset.bytes")
-    };
-    assert_eq!(bytes(&browser), "0");
-    assert!(
-        browser
-            .text("wire")
-            .starts_with("0 bytes of the photo were sent")
-    );
+    let bytes =
+        || browser.evaluate("return document.querySelector('[data-testid=wire]').dataset.bytes");
+    assert_eq!(bytes(), "0");
+    let said = browser.text("wire");
+    assert!(said.starts_with("0 bytes of the photo were sent"), "{said}");
     let _ = browser.evaluate(
         "return fetch('./', { method: 'POST', body: 'x'.repeat(77) }).then(() => 1, () => 0)",
     );
-    browser.wait_for(
-        "the counter to count",
-        "return document.querySelector('[data-testid=wire]').dataset.bytes === '77'",
-    );
+    wait_until("the counter does not count", || bytes() == "77");
 }
 
 #[test]
@@ -116,12 +89,9 @@ fn the_main_thread_is_never_held_for_long_while_a_photo_is_read() {
     let (browser, _site, _) = started("?backend=cpu&sample=cat");
     browser.watch_turns();
     let folder = tempfile::tempdir().unwrap();
-    let photo = keep(
-        folder.path(),
-        "large.jpg",
-        &jpeg(&landscape(3_000, 2_000), 1),
-    );
-    let _ = browser.give(&photo).answer();
+    let photo = jpeg(&landscape(3_000, 2_000), 1);
+    let photo = keep(folder.path(), "large.jpg", &photo);
+    let _ = browser.give(&photo).unwrap();
     let longest = browser.longest_turn();
     // The goal is 50 ms; the rest is a margin for a busy machine.
     assert!(
@@ -174,16 +144,7 @@ fn no_state_has_a_serious_barrier_and_none_sticks_out() {
             for width in [360, 768, 1440] {
                 is_a_page(&shot(&browser, state, width, look), width, look);
             }
-            let serious: Vec<_> = browser
-                .barriers()
-                .into_iter()
-                .filter(espalier_tests::browser::Barrier::is_serious)
-                .collect();
-            assert!(
-                serious.is_empty(),
-                "{state}, {}: {serious:#?}",
-                look.as_str()
-            );
+            browser.has_no_serious_barrier(&format!("{state}, {}", look.as_str()));
         }
         // The page does not scroll sideways on the narrowest screen either.
         shot(&browser, state, 320, Look::Light);
@@ -193,16 +154,10 @@ fn no_state_has_a_serious_barrier_and_none_sticks_out() {
     browser.press("[data-testid=browse]");
     browser.wait_for_id("tree");
     look("bench-tree");
-    assert!(
-        !browser
-            .requests()
-            .iter()
-            .any(|seen| seen.url.contains("image.safetensors"))
-    );
+    assert_eq!(browser.asked("image.safetensors"), 0);
 
-    let _ = browser
-        .open_sample(&site, "?model=tiny&backend=cpu&sample=cat")
-        .answer();
+    let query = "?model=tiny&backend=cpu&sample=cat";
+    let _ = browser.open_sample(&site, query).unwrap();
     browser.wait_for_id("disk");
     browser.press("[data-testid=numbers]");
     look("bench-answer");
@@ -216,13 +171,9 @@ fn no_state_has_a_serious_barrier_and_none_sticks_out() {
     browser.type_text("[data-testid=tree-search]", "dog");
     look("bench-all");
     browser.give_all(&[sample("cat"), sample("coffee"), letter.clone()]);
-    browser.wait_for_id("folder");
-    browser.wait_for(
-        "the table",
-        "return document.querySelector('[data-testid=folder-progress]').textContent === 'All 3 read'",
-    );
+    browser.wait_for_words("[data-testid=folder-progress]", "All 3 read");
     look("bench-folder");
-    let _ = browser.give(&letter).error();
+    let _ = browser.give(&letter).unwrap_err();
     look("bench-error");
 }
 
@@ -238,12 +189,13 @@ fn two_models_stand_side_by_side_by_a_link_of_the_page() {
         "{link}"
     );
     let query = link.strip_prefix(&site.url()).unwrap();
-    let first = browser.open_sample(&site, query).answer();
+    let first = browser.open_sample(&site, query).unwrap();
     let photo = sample("coffee");
     let by_default = natively_by(&shipped(), &photo, &[]);
-    assert_eq!(first.rungs, texts(&by_default));
+    assert_eq!(first.rungs, texts(&by_default.ladder));
     // The general captions may be shown first, so wait for those of the command line.
-    let by_tiny = serde_json::to_string(&texts(&natively(&photo, &[]))).unwrap();
+    let by_tiny = natively(&photo, &[]);
+    let by_tiny = serde_json::to_string(&texts(&by_tiny.ladder)).unwrap();
     browser.wait_for(
         &format!("the ladder of tiny to be {by_tiny}"),
         &format!(
@@ -252,13 +204,9 @@ fn two_models_stand_side_by_side_by_a_link_of_the_page() {
              return JSON.stringify(rungs.map((r) => r.textContent)) === JSON.stringify({by_tiny})"
         ),
     );
-    let shown = browser.evaluate("return document.querySelector('[data-testid=both-models]')");
-    assert!(
-        shown.is_null(),
+    assert_eq!(
+        browser.count("[data-testid=both-models]"),
+        0,
         "the link to both models is shown beside both models"
     );
-}
-
-fn texts(result: &CaptionResult) -> Vec<String> {
-    result.ladder.iter().map(|rung| rung.text.clone()).collect()
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use espalier_core::caption::{CaptionResult, shown_rungs};
 use espalier_tests::browser::{Browser, Gpu, Look, Site, sample, started};
 use espalier_tests::photos::{jpeg, keep, landscape, save};
+use espalier_tests::wait_until;
 use serde_json::Value;
 
 /// Height in pixels of the windows that [`Browser::resize`] sets.
@@ -39,7 +40,7 @@ fn the_answer_comes_into_view_at_every_width_however_a_photo_is_given() {
         browser.open(&site, "?model=tiny&backend=cpu");
         let photo = save(folder.path(), &format!("{width}.png"), landscape(90, 120));
         let _ = browser.evaluate(&format!("scrollTo(0, {scrolled})"));
-        let _ = browser.give(&photo).answer();
+        let _ = browser.give(&photo).unwrap();
         the_answer_is_in_view(&browser);
         // The second photo is a sample, pressed far below the answer.
         let _ = browser.evaluate("document.querySelector('[data-sample=cat]').scrollIntoView()");
@@ -146,29 +147,19 @@ fn all_parts_agree(browser: &Browser, result: &CaptionResult) {
     // Every rung is on the path, and as likely as it looks, or the detectors tell it.
     for rung in &shown {
         let Some(node) = rung.node.as_deref() else {
-            assert!(
-                rung.p >= Some(0.5) && !result.shows.is_empty(),
-                "{}",
-                rung.text
-            );
+            let is_told = rung.p >= Some(0.5) && !result.shows.is_empty();
+            assert!(is_told, "{}", rung.text);
             continue;
         };
         let step = of(node).unwrap_or_else(|| panic!("{} is not on the path", rung.text));
         let index = path.iter().position(|other| other.id == step.id);
         assert!(index <= stop || step.p >= 0.25, "{}: {}", rung.text, step.p);
     }
-    browser.wait_for(
-        "the walk of this photo",
-        &format!(
-            "return document.querySelector('[data-testid=walk-said]')?.textContent.trim() === {}",
-            Value::from(
-                ladder
-                    .last()
-                    .copied()
-                    .unwrap_or("the root, which stands for everything")
-            )
-        ),
-    );
+    let root = "the root, which stands for everything";
+    let last = ladder.last().copied().unwrap_or(root);
+    wait_until("the walk is not that of this photo", || {
+        browser.text("walk-said") == last
+    });
     let in_tree = texts(browser, ".tree-row.is-stop .tree-name");
     let stop_name = stop.map(|stop| path[stop].name.clone());
     assert_eq!(in_tree.first(), stop_name.as_ref(), "the stop in the tree");
@@ -187,7 +178,7 @@ pub(crate) fn all_answers_agree(count: usize) {
     let (browser, site) = (Browser::start(Gpu::None), Site::built());
     browser.open(&site, "?backend=cpu");
     for photo in many_photos(folder.path(), count) {
-        let answer = browser.give(&photo).answer();
+        let answer = browser.give(&photo).unwrap();
         browser.wait_for(
             "the place of this photo in the tree",
             "return document.querySelectorAll('.tree-row.is-stop').length === 1 \
@@ -237,11 +228,11 @@ fn the_button_promises_no_less_than_the_bar_counts() {
     browser.open(&site, "?backend=cpu");
     let megabytes = |text: &str| -> f64 {
         let words: Vec<&str> = text.split_whitespace().collect();
-        let at = words
-            .iter()
-            .rposition(|word| word.starts_with("MB"))
-            .unwrap();
-        words[at - 1].trim_start_matches('(').parse().unwrap()
+        let at = words.iter().rposition(|word| word.starts_with("MB"));
+        words[at.unwrap() - 1]
+            .trim_start_matches('(')
+            .parse()
+            .unwrap()
     };
     let label = browser.wait_for(
         "the size on the button",
@@ -256,11 +247,8 @@ fn the_button_promises_no_less_than_the_bar_counts() {
          return text?.includes('of') && text",
     );
     browser.network().release();
-    let (label, bar) = (label.as_str().unwrap(), bar.as_str().unwrap());
-    assert!(
-        (megabytes(label) - megabytes(bar)).abs() < 0.06,
-        "{label}, {bar}"
-    );
+    let sizes = [&label, &bar].map(|text| megabytes(text.as_str().unwrap()));
+    assert!((sizes[0] - sizes[1]).abs() < 0.06, "{label}, {bar}");
 }
 
 #[test]
@@ -288,13 +276,8 @@ fn a_verdict_agrees_with_the_ladder_and_says_what_it_does_not_understand() {
         "{wrong}"
     );
     assert!(!wrong.contains("may well"), "{wrong}");
-    let stop = &result.taxonomy.stop;
-    let stop = result
-        .taxonomy
-        .path
-        .iter()
-        .find(|step| step.id == *stop)
-        .unwrap();
+    let mut path = result.taxonomy.path.iter();
+    let stop = path.find(|step| step.id == result.taxonomy.stop).unwrap();
     let right = ask(&stop.name);
     assert!(right.starts_with("It fits"), "{right}");
 }
@@ -302,15 +285,12 @@ fn a_verdict_agrees_with_the_ladder_and_says_what_it_does_not_understand() {
 /// Cuts a part of the sample of a barn, whose left and upper edge lie at this share of its sides.
 fn barn_part(folder: &Path, at: f32) -> PathBuf {
     let picture = image::open(sample("barn")).unwrap().to_rgb8();
-    let (width, height) = picture.dimensions();
-    let of = |length: u32, share: f32| (length as f32 * share) as u32;
-    let cut = image::imageops::crop_imm(
-        &picture,
-        of(width, at),
-        of(height, at),
-        of(width, 0.8),
-        of(height, 0.8),
-    );
+    let of_sides = |share: f32| {
+        let (width, height) = picture.dimensions();
+        [width, height].map(|length| (length as f32 * share) as u32)
+    };
+    let ([x, y], [width, height]) = (of_sides(at), of_sides(0.8));
+    let cut = image::imageops::crop_imm(&picture, x, y, width, height);
     keep(folder, &format!("barn-{at}.jpg"), &jpeg(&cut.to_image(), 1))
 }
 
@@ -322,38 +302,29 @@ fn a_taught_name_is_recognised_stays_after_a_reload_and_can_be_removed() {
     let part = |at| barn_part(folder.path(), at);
     let (browser, site, _) = started("?backend=cpu&sample=barn");
     let end = |result: &CaptionResult| result.taxonomy.path.last().unwrap().name.clone();
+    let is_named = |selector: &str| {
+        let said = format!(
+            "return [...document.querySelectorAll('{selector}')]\
+             .some((e) => e.textContent.includes({}))",
+            Value::from(NAME)
+        );
+        browser.evaluate(&said) == true
+    };
     browser.type_text("[data-testid=teach-name]", NAME);
     browser.give_to("[data-testid=teach-photos]", &[part(0.0), part(0.1)]);
     browser.press("[data-testid=teach-send]");
-    browser.wait_for(
-        "the name to be learned",
-        "return document.querySelector('[data-testid=teach-said]').innerText.startsWith('Learned')",
-    );
+    browser.wait_for_words("[data-testid=teach-said]", "Learned");
     // The answer that is shown knows the name at once, and so does the tree.
-    browser.wait_for(
-        "the name in the answer and in the tree",
-        &format!(
-            "const name = {};\
-             const has = (selector) => [...document.querySelectorAll(selector)].some((e) => e.textContent.includes(name));\
-             return has('[data-testid=ladder] [data-testid=rung-text]') && has('.tree-row .tree-name')",
-            Value::from(NAME)
-        ),
-    );
-    let answer = browser.give(&part(0.15)).answer();
+    wait_until("the name is not in the answer and in the tree", || {
+        is_named("[data-testid=ladder] [data-testid=rung-text]") && is_named(".tree-row .tree-name")
+    });
+    let answer = browser.give(&part(0.15)).unwrap();
     assert_eq!(end(&answer.result), NAME);
     browser.open(&site, "?backend=cpu");
-    let answer = browser.give(&part(0.2)).answer();
-    browser.wait_for(
-        "the stored name",
-        "return document.querySelectorAll('[data-testid=taught-name]').length === 1",
-    );
-    browser.wait_for(
-        "the name in the answer",
-        &format!(
-            "return [...document.querySelectorAll('[data-testid=step]')].some((e) => e.textContent.includes({}))",
-            Value::from(NAME)
-        ),
-    );
+    let answer = browser.give(&part(0.2)).unwrap();
+    wait_until("the stored name is not in the answer", || {
+        browser.count("[data-testid=taught-name]") == 1 && is_named("[data-testid=step]")
+    });
     assert!(!answer.rungs.is_empty());
     browser.press("[data-testid=taught-name] button");
     browser.wait_for(
@@ -383,12 +354,7 @@ fn the_camera_is_read_live_and_the_shutter_keeps_a_picture() {
     );
     let said = browser.text("live-sentence");
     assert!(said.ends_with('.') && !said.contains("camera"), "{said}");
-    assert!(
-        browser
-            .barriers()
-            .iter()
-            .all(|barrier| !barrier.is_serious())
-    );
+    browser.has_no_serious_barrier("live camera");
     browser.press("[data-testid=live-keep]");
     browser.wait_for(
         "the answer to the kept picture",

@@ -4,8 +4,8 @@
 use std::fs;
 
 use espalier_core::caption::{CaptionResult, Engine, Receipt, Request, TaughtConcept, TaughtFile};
-use espalier_tests::browser::paper::{STRICT, agree, heard, paper, settled};
-use espalier_tests::browser::{Browser, Gpu, Host, Site, natively};
+use espalier_tests::browser::paper::{ELEMENT, STRICT, agree, heard, opened, settled};
+use espalier_tests::browser::{Browser, Host, Site, natively};
 use espalier_tests::calls::call;
 use espalier_tests::models::{self, tiny};
 use espalier_tests::photos::{jpeg, keep, landscape};
@@ -23,9 +23,7 @@ fn three_elements_in_a_sub_folder_under_a_strict_policy_share_one_download() {
     let body = [("a", "photo.jpg"), ("b", "other.jpg"), ("c", "photo.jpg")]
         .map(|(id, src)| element(id, src))
         .join("<p>Words of the paper.</p>");
-    let host = paper(STRICT, &body);
-    let browser = Browser::start(Gpu::None);
-    browser.visit(&host.url("paper/index.html"));
+    let (host, browser) = opened(STRICT, &body);
     browser.wait_for(
         "the size on the first poster",
         "return document.getElementById('a').shadowRoot?.querySelector('[part=bar]').innerText.includes('MB')",
@@ -63,19 +61,11 @@ fn three_elements_in_a_sub_folder_under_a_strict_policy_share_one_download() {
     ] {
         assert_eq!(browser.asked(part), 1, "expected one request for {part}");
     }
-    assert_eq!(browser.evaluate("return refused"), json!([]));
-    assert_eq!(browser.evaluate("return thrown"), json!([]));
-    assert_eq!(
-        browser.evaluate("return shifts"),
-        json!(0),
-        "the layout shifted"
-    );
-    assert!(
-        browser
-            .requests()
-            .iter()
-            .all(|seen| !seen.url.starts_with(&host.url("")) || seen.only_reads())
-    );
+    let faults = browser.evaluate("return { refused, thrown, shifts }");
+    let none = json!({ "refused": [], "thrown": [], "shifts": 0 });
+    assert_eq!(faults, none);
+    let mut requests = browser.requests().into_iter();
+    assert!(requests.all(|seen| !seen.url.starts_with(&host.url("")) || seen.only_reads()));
     assert!(!heard(&browser, "progress").is_empty() && heard(&browser, "ready").len() == 3);
     let bar = heard(&browser, "progress");
     let loaded: Vec<u64> = bar
@@ -91,12 +81,7 @@ fn three_elements_in_a_sub_folder_under_a_strict_policy_share_one_download() {
 #[test]
 #[ignore = "needs Chromium: cargo xtask test"]
 fn methods_events_and_attributes_do_what_the_docs_say() {
-    let host = paper(
-        STRICT,
-        "<espalier-ladder id=\"a\" src=\"photo.jpg\" alt=\"A view\" colour=\"red\"></espalier-ladder>",
-    );
-    let browser = Browser::start(Gpu::None);
-    browser.visit(&host.url("paper/index.html"));
+    let (host, browser) = opened(STRICT, &ELEMENT.replace("></", " colour=\"red\"></"));
     let first = browser.evaluate("return a.load()");
     let native = natively(&host.path("paper/photo.jpg"), &[]);
     let loaded = settled(&browser, "a", &native);
@@ -110,12 +95,7 @@ fn methods_events_and_attributes_do_what_the_docs_say() {
     assert_eq!(results.last().unwrap()["detail"], loaded);
 
     // Closed and opened again, the element still shows the finer result.
-    let _ = browser.evaluate("a.shadowRoot.querySelector('[part=words]').focus()");
-    browser.key("Escape", false);
-    browser.wait_for(
-        "the poster",
-        "return !a.shadowRoot.querySelector('[part=answer]')",
-    );
+    close(&browser);
     assert_eq!(browser.evaluate("return a.load()"), loaded);
     let results = heard(&browser, "result");
     assert_eq!(results.last().unwrap()["detail"], loaded);
@@ -199,13 +179,8 @@ fn methods_events_and_attributes_do_what_the_docs_say() {
     );
     let expected = natively(&host.path("paper/photo.jpg"), &["--below", "n00015388"]);
     agree(&below, &expected);
-    let receipt: Receipt = serde_json::from_str(
-        browser
-            .evaluate("return JSON.stringify(a.receipt)")
-            .as_str()
-            .unwrap(),
-    )
-    .unwrap();
+    let receipt = browser.evaluate("return a.receipt");
+    let receipt: Receipt = serde_json::from_value(receipt).unwrap();
     assert_eq!(receipt.below.as_deref(), Some("n00015388"));
     let _ = browser.evaluate("a.removeAttribute('taxonomy')");
     let given = browser
@@ -213,28 +188,30 @@ fn methods_events_and_attributes_do_what_the_docs_say() {
     agree(&given, &natively(&host.path("paper/other.jpg"), &[]));
 
     // Escape closes the answer; the poster is shown again with its button focused.
+    close(&browser);
+    assert_eq!(
+        browser.evaluate("return a.shadowRoot.activeElement?.textContent"),
+        json!("Read this photo")
+    );
+    let faults = browser.evaluate("return [refused, thrown]");
+    assert_eq!(faults, json!([[], []]));
+}
+
+/// Closes the answer of an element by its key.
+fn close(browser: &Browser) {
     let _ = browser.evaluate("a.shadowRoot.querySelector('[part=words]').focus()");
     browser.key("Escape", false);
     browser.wait_for(
         "the poster",
         "return !a.shadowRoot.querySelector('[part=answer]')",
     );
-    assert_eq!(
-        browser.evaluate("return a.shadowRoot.activeElement?.textContent"),
-        json!("Read this photo")
-    );
-    assert_eq!(browser.evaluate("return thrown"), json!([]));
-    assert_eq!(browser.evaluate("return refused"), json!([]));
 }
 
 #[test]
 #[ignore = "needs Chromium: cargo xtask test"]
 fn a_name_taught_on_the_page_of_the_same_site_is_known_to_the_element() {
     const NAME: &str = "Aunt Emma's hill";
-    let host = paper(
-        STRICT,
-        "<espalier-ladder id=\"a\" src=\"photo.jpg\" alt=\"A view\"></espalier-ladder>",
-    );
+    let (host, browser) = opened(STRICT, ELEMENT);
     let photo = host.path("paper/photo.jpg");
     let captioner = models::captioner(&tiny(), &Engine::Kernels);
     let bytes = fs::read(&photo).unwrap();
@@ -254,13 +231,8 @@ fn a_name_taught_on_the_page_of_the_same_site_is_known_to_the_element() {
     let native = natively(&photo, &["--extra", &saved.to_string_lossy()]);
     assert_eq!(native.taxonomy.path.last().unwrap().name, NAME);
 
-    let browser = Browser::start(Gpu::None);
-    browser.visit(&host.url("paper/index.html"));
-    let _ = browser.evaluate(&format!(
-        "localStorage.setItem({}, {})",
-        json!(key),
-        json!(file)
-    ));
+    let set = format!("localStorage.setItem({}, {})", json!(key), json!(file));
+    let _ = browser.evaluate(&set);
     browser.press_poster("#a");
     agree(&settled(&browser, "a", &native), &native);
     assert_eq!(browser.evaluate("return thrown"), json!([]));
@@ -289,9 +261,7 @@ fn without_room_for_a_worker_the_element_becomes_a_frame_by_itself() {
              model=\"{there}models/tiny/\"></espalier-ladder>"
         ),
     );
-    let browser = Browser::start(Gpu::None);
-    browser.visit(&host.url("index.html"));
-    browser.wait_for("the element", "return a.shadowRoot !== null");
+    let browser = Browser::at_element(&host.url("index.html"));
     browser.press_poster("#a");
     let native = natively(&host.path("photo.jpg"), &[]);
     let result = settled(&browser, "a", &native);
@@ -317,9 +287,8 @@ fn without_room_for_a_worker_the_element_becomes_a_frame_by_itself() {
     assert_eq!(place["name"], "animal");
     assert_eq!(heard(&browser, "select").len(), 1);
     // Its colours are those of the page around it.
-    let picture = image::load_from_memory(&browser.screenshot())
-        .unwrap()
-        .to_rgb8();
+    let picture = image::load_from_memory(&browser.screenshot()).unwrap();
+    let picture = picture.to_rgb8();
     let brown = picture.pixels().filter(|p| p.0 == [250, 240, 230]).count();
     assert!(brown > 10_000, "{brown} pixels in the page's colour");
 }
@@ -342,9 +311,7 @@ fn a_blocked_host_leaves_the_poster_its_text_and_a_link_and_one_error() {
     );
     host.page("index.html", &policy, &script, &body);
     host.page("bare.html", &policy, &script, &body);
-    let browser = Browser::start(Gpu::None);
-    browser.visit(&host.url("index.html"));
-    browser.wait_for("the element", "return a.shadowRoot !== null");
+    let browser = Browser::at_element(&host.url("index.html"));
     site.stop();
     browser.press_poster("#a");
     browser.wait_for("the error", "return heard.some((e) => e.name === 'error')");
@@ -366,10 +333,8 @@ fn a_blocked_host_leaves_the_poster_its_text_and_a_link_and_one_error() {
     assert_eq!(shown, expected);
 
     // Without the script, the content between the tags is shown as it was written.
-    browser.devtools(
-        "Network.setCacheDisabled",
-        &json!({ "cacheDisabled": true }),
-    );
+    let disabled = json!({ "cacheDisabled": true });
+    browser.devtools("Network.setCacheDisabled", &disabled);
     browser.visit(&host.url("bare.html"));
     let link = browser.evaluate(
         "const img = a.querySelector('img');\
@@ -381,7 +346,6 @@ fn a_blocked_host_leaves_the_poster_its_text_and_a_link_and_one_error() {
 #[test]
 #[ignore = "needs Chromium: cargo xtask test"]
 fn policies_that_forbid_workers_or_fetches_lead_to_a_frame_and_without_one_to_words() {
-    let element = "<espalier-ladder id=\"a\" src=\"photo.jpg\" alt=\"A view\"></espalier-ladder>";
     let rest = "default-src 'none'; img-src 'self' data:; style-src 'self'; script-src 'self' 'wasm-unsafe-eval'";
     for (policy, framed) in [
         (
@@ -397,10 +361,7 @@ fn policies_that_forbid_workers_or_fetches_lead_to_a_frame_and_without_one_to_wo
             false,
         ),
     ] {
-        let host = paper(&format!("{rest}; {policy}"), element);
-        let browser = Browser::start(Gpu::None);
-        browser.visit(&host.url("paper/index.html"));
-        browser.wait_for("the element", "return a.shadowRoot !== null");
+        let (_host, browser) = opened(&format!("{rest}; {policy}"), ELEMENT);
         browser.press_poster("#a");
         let end = "return heard.some((e) => e.name === 'result' || e.name === 'error')";
         browser.wait_for("a result or an error", end);
@@ -423,11 +384,7 @@ fn policies_that_forbid_workers_or_fetches_lead_to_a_frame_and_without_one_to_wo
 #[test]
 #[ignore = "needs Chromium: cargo xtask test"]
 fn a_photo_that_is_not_there_offers_no_download() {
-    let element = "<espalier-ladder id=\"a\" src=\"gone.jpg\" alt=\"A view\"></espalier-ladder>";
-    let host = paper(STRICT, element);
-    let browser = Browser::start(Gpu::None);
-    browser.visit(&host.url("paper/index.html"));
-    browser.wait_for("the element", "return a.shadowRoot !== null");
+    let (_host, browser) = opened(STRICT, &ELEMENT.replace("photo", "gone"));
     let words = browser.wait_for(
         "words about the photo",
         "const bar = a.shadowRoot.querySelector('[part=bar]').innerText;\

@@ -1,8 +1,9 @@
 //! The widget as a reader sees it: scrolling over it, its colours, when it loads, and the example
 //! of a project page at every width.
 
-use espalier_tests::browser::paper::{STRICT, heard, paper, result_of};
+use espalier_tests::browser::paper::{ELEMENT, STRICT, heard, opened, result_of};
 use espalier_tests::browser::{Browser, Gpu, Look, Site};
+use espalier_tests::wait_until;
 use serde_json::{Value, json};
 
 use crate::page::states::shot;
@@ -10,20 +11,16 @@ use crate::page::states::shot;
 #[test]
 #[ignore = "needs Chromium: cargo xtask test"]
 fn scrolling_is_never_trapped() {
-    let body = "<espalier-ladder id=\"a\" src=\"photo.jpg\" alt=\"A view\"></espalier-ladder><p class=\"after\">On.</p>";
-    let host = paper(STRICT, body);
-    let browser = Browser::start(Gpu::None);
-    browser.visit(&host.url("paper/index.html"));
-    browser.wait_for("the element", "return a.shadowRoot !== null");
+    let body = format!("{ELEMENT}<p class=\"after\">On.</p>");
+    let (_host, browser) = opened(STRICT, &body);
     let scrolls = |x: f64, y: f64, state: &str| {
-        // A browser keeps scrolling the element that it began with; a later turn of the wheel
-        // begins a new gesture.
-        let moved = (0..40).any(|_| {
+        wait_until(&format!("{state} does not scroll the page"), || {
             browser.wheel(x, y, 240.0);
+            // A browser keeps scrolling the element that it began with; only after a pause a turn
+            // of the wheel begins a new gesture.
             std::thread::sleep(std::time::Duration::from_millis(250));
-            browser.evaluate("return scrollY > 0") == json!(true)
+            browser.evaluate("return scrollY > 0") == true
         });
-        assert!(moved, "{state} does not scroll the page");
         let _ = browser.evaluate("scrollTo({ top: 0, behavior: 'instant' })");
         browser.wait_for("the top", "return scrollY === 0");
     };
@@ -52,32 +49,21 @@ fn themes_parts_and_properties_reach_the_element() {
         <espalier-ladder id=\"brown\" class=\"brown\" src=\"photo.jpg\"></espalier-ladder>\
         <espalier-ladder id=\"accent\" src=\"photo.jpg\" theme=\"dark\"></espalier-ladder>\
         <espalier-ladder id=\"quiet\" src=\"photo.jpg\" reveal=\"manual\"></espalier-ladder>";
-    let host = paper(STRICT, body);
-    let browser = Browser::start(Gpu::None);
+    let (_host, browser) = opened(STRICT, body);
     browser.resize(1000, Look::Light);
-    browser.visit(&host.url("paper/index.html"));
-    browser.wait_for("the elements", "return quiet.shadowRoot !== null");
     let colour = |id: &str, part: &str, of: &str| {
         browser.evaluate(&format!(
             "return getComputedStyle({id}.shadowRoot.querySelector('[part={part}]')).{of}"
         ))
     };
-    assert_eq!(
-        colour("plain", "box", "backgroundColor"),
-        json!("rgb(253, 250, 244)")
-    );
-    assert_eq!(
-        colour("dark", "box", "backgroundColor"),
-        json!("rgb(33, 28, 24)")
-    );
-    assert_eq!(
-        colour("brown", "box", "backgroundColor"),
-        json!("rgb(250, 240, 230)")
-    );
-    assert_eq!(
-        colour("brown", "button", "backgroundColor"),
-        json!("rgb(120, 60, 20)")
-    );
+    for (id, part, expected) in [
+        ("plain", "box", "rgb(253, 250, 244)"),
+        ("dark", "box", "rgb(33, 28, 24)"),
+        ("brown", "box", "rgb(250, 240, 230)"),
+        ("brown", "button", "rgb(120, 60, 20)"),
+    ] {
+        assert_eq!(colour(id, part, "backgroundColor"), expected, "{id}");
+    }
     // Words on the page's accent stand out in both themes.
     for (accent, words) in [
         ("#7a2a10", "rgb(255, 255, 255)"),
@@ -91,16 +77,14 @@ fn themes_parts_and_properties_reach_the_element() {
              canvas.fillRect(0, 0, 1, 1);\
              return `rgb(${[...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3).join(', ')})`",
         );
-        assert_eq!(painted, json!(words), "on {accent}");
+        assert_eq!(painted, words, "on {accent}");
     }
-    assert_eq!(colour("dark", "credit", "display"), json!("none"));
-    assert_ne!(colour("plain", "credit", "display"), json!("none"));
-    assert_eq!(colour("quiet", "bar", "display"), json!("none"));
+    assert_eq!(colour("dark", "credit", "display"), "none");
+    assert_ne!(colour("plain", "credit", "display"), "none");
+    assert_eq!(colour("quiet", "bar", "display"), "none");
     browser.resize(1000, Look::Dark);
-    assert_eq!(
-        colour("plain", "box", "backgroundColor"),
-        json!("rgb(33, 28, 24)")
-    );
+    let dark = colour("plain", "box", "backgroundColor");
+    assert_eq!(dark, "rgb(33, 28, 24)");
     // With `reveal="manual"` only `load()` starts it; then it answers like any other.
     let _ = browser.evaluate("return quiet.load()");
     browser.wait_for(
@@ -113,9 +97,7 @@ fn themes_parts_and_properties_reach_the_element() {
 #[ignore = "needs Chromium: cargo xtask test"]
 fn a_model_is_fetched_early_where_the_page_asks_for_it_and_never_after_a_crash() {
     let body = "<espalier-ladder id=\"a\" src=\"photo.jpg\" loading=\"eager\" reveal=\"interaction\"></espalier-ladder>";
-    let host = paper(STRICT, body);
-    let browser = Browser::start(Gpu::None);
-    browser.visit(&host.url("paper/index.html"));
+    let (host, browser) = opened(STRICT, body);
     browser.wait_for("the model", "return heard.some((e) => e.name === 'ready')");
     // The answer is hidden behind the poster until the button is pressed.
     assert_eq!(
@@ -128,16 +110,21 @@ fn a_model_is_fetched_early_where_the_page_asks_for_it_and_never_after_a_crash()
     );
     browser.press_poster("#a");
     let _ = result_of(&browser, "a");
-    // The note that remains when the browser ends a page during a load.
+    // A note remains when the browser ends a page during a load. Another load would replace it as
+    // soon as the element is there.
     browser.visit(&host.url("paper/page.css"));
-    let _ = browser.evaluate("localStorage.setItem('espalier-loading', 'cpu')");
+    let _ = browser.evaluate("localStorage.setItem('espalier-loading', 'crashed')");
     browser.visit(&host.url("paper/index.html"));
-    browser.wait_for("the element", "return a.shadowRoot !== null");
-    let _ = browser.evaluate("return new Promise((done) => setTimeout(done, 1500))");
-    assert!(
-        heard(&browser, "ready").is_empty(),
+    browser.wait_for(
+        "the size on the poster",
+        "return a.shadowRoot?.querySelector('[part=bar]').innerText.includes('MB')",
+    );
+    assert_eq!(
+        browser.evaluate("return localStorage.getItem('espalier-loading')"),
+        "crashed",
         "the model was loaded without a press after a crash"
     );
+    assert!(heard(&browser, "ready").is_empty());
     browser.press_poster("#a");
     let _ = result_of(&browser, "a");
 }

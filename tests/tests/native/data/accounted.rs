@@ -11,6 +11,7 @@ use espalier_trainer::data::formats::{captions, open_images};
 use espalier_trainer::data::{Cause, DataError, Dataset};
 use proptest::prelude::*;
 use serde_json::json;
+use xtask::files::below;
 
 use crate::data::support::read_all;
 
@@ -166,14 +167,6 @@ impl Form {
     }
 }
 
-/// Returns the number of files below a folder.
-fn files(folder: &Path) -> usize {
-    let entries = fs::read_dir(folder).unwrap().map(|e| e.unwrap().path());
-    entries
-        .map(|path| if path.is_dir() { files(&path) } else { 1 })
-        .sum()
-}
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(16))]
 
@@ -217,7 +210,7 @@ proptest! {
             };
             prop_assert_eq!(
                 used + counted as usize,
-                files(&root) - index.len() + texts_without_a_photo,
+                below(&root).unwrap().len() - index.len() + texts_without_a_photo,
                 "{:?}: {:?} with {:?}", form, entries, left_out
             );
         }

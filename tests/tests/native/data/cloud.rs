@@ -5,7 +5,7 @@ use std::fs;
 use std::sync::Arc;
 
 use espalier_tests::object_server::Answer;
-use espalier_trainer::data::records::source::Dataset;
+use espalier_trainer::data::records::source::{Dataset, Record};
 use espalier_trainer::data::{Cause, DataError, Position, Positions};
 use espalier_trainer::storage;
 
@@ -16,17 +16,13 @@ use crate::data::twin::Twin;
 type Content = Result<(String, String, Vec<u8>), (String, Cause)>;
 
 fn contents(data: &dyn Dataset) -> Vec<Content> {
-    let records = read_all(data).into_iter();
-    records
-        .map(|record| {
-            let record = record?;
-            let image = record
-                .image
-                .decode()
-                .map_or_else(|_| Vec::new(), image::ImageBuffer::into_raw);
-            Ok((record.key, record.caption, image))
-        })
-        .collect()
+    let content = |record: Result<Record, (String, Cause)>| -> Content {
+        let record = record?;
+        let image = record.image.decode();
+        let pixels = image.map_or_else(|_| Vec::new(), image::ImageBuffer::into_raw);
+        Ok((record.key, record.caption, pixels))
+    };
+    read_all(data).into_iter().map(content).collect()
 }
 
 #[test]
@@ -38,11 +34,9 @@ fn records_batches_and_fingerprint_are_those_from_disk() {
     assert_eq!(contents(&*local), contents(&*remote));
     assert_eq!(audited(&*local), audited(&*remote));
     let batches = |data: &Arc<dyn Dataset>, from: Positions| {
-        let batches = take(stream(Arc::clone(data), spec(8), from), 12);
-        batches
-            .into_iter()
-            .map(|b| (b.keys, b.captions.ids, b.position_after))
-            .collect::<Vec<_>>()
+        let batches = take(stream(Arc::clone(data), spec(8), from), 12).into_iter();
+        let contents = batches.map(|b| (b.keys, b.captions.ids, b.position_after));
+        contents.collect::<Vec<_>>()
     };
     let all = batches(&local, Positions::start(1));
     assert_eq!(all, batches(&remote, Positions::start(1)));
@@ -53,9 +47,8 @@ fn records_batches_and_fingerprint_are_those_from_disk() {
 #[test]
 fn only_the_row_groups_that_are_read_are_fetched_and_only_once() {
     let twin = Twin::large();
-    let size = fs::metadata(twin.folder.path().join("a.parquet"))
-        .unwrap()
-        .len() as usize;
+    let path = twin.folder.path().join("a.parquet");
+    let size = path.metadata().unwrap().len() as usize;
     assert!(size > 4_000_000, "{size}");
     let [local, remote] = twin.open(&["a.parquet"]);
     let opened = twin.server.bytes_asked();
@@ -67,10 +60,8 @@ fn only_the_row_groups_that_are_read_are_fetched_and_only_once() {
     };
     same(5);
     let one = twin.server.bytes_asked() - opened;
-    assert!(
-        (400_000..1_000_000).contains(&one),
-        "{one} bytes for a row group"
-    );
+    let is_one = (400_000..1_000_000).contains(&one);
+    assert!(is_one, "{one} bytes for a row group");
     assert!(storage::traffic().read > before.read);
     (0..12).for_each(same);
     let all = twin.server.bytes_asked();
@@ -80,12 +71,8 @@ fn only_the_row_groups_that_are_read_are_fetched_and_only_once() {
     // The object is asked for once, and each part only if it is still the same object.
     let asked = twin.server.asked();
     assert_eq!(asked.iter().filter(|a| a.method == "HEAD").count(), 1);
-    assert!(
-        asked
-            .iter()
-            .filter(|a| a.method == "GET")
-            .all(|a| a.if_match.is_some())
-    );
+    let mut parts = asked.iter().filter(|a| a.method == "GET");
+    assert!(parts.all(|a| a.if_match.is_some()));
 }
 
 #[test]
@@ -102,13 +89,11 @@ fn faults_that_pass_change_nothing() {
     });
     let [local, remote] = twin.open(&["a.parquet", "b.tar"]);
     assert_eq!(contents(&*local), contents(&*remote));
-    let faults = twin
-        .server
-        .asked()
+    let asked = twin.server.asked();
+    let failed = asked
         .iter()
-        .filter(|a| [0, 1, 3, 4, 6].contains(&(a.number % 9)))
-        .count();
-    assert!(faults >= 4, "{faults} requests failed");
+        .filter(|a| [0, 1, 3, 4, 6].contains(&(a.number % 9)));
+    assert!(failed.count() >= 4, "{asked:?}");
 }
 
 #[test]
@@ -122,31 +107,20 @@ fn an_object_that_changes_ends_the_run_and_skips_no_record() {
     twin.server.put("/data/a.parquet", bytes);
     let broken = remote.load(6).err().unwrap();
     assert_eq!(broken.fault.cause, Cause::StorageFailed);
-    assert!(
-        broken.fault.detail.contains("changed while it was in use"),
-        "{}",
-        broken.fault.detail
-    );
+    let detail = broken.fault.detail;
+    assert!(detail.contains("changed while it was in use"), "{detail}");
     let mut stream = stream(remote, spec(8), Position::default());
     let error = stream.find_map(Result::err).unwrap();
     assert!(matches!(error, DataError::Storage { .. }), "{error}");
     assert_eq!(error.exit_code(), 1);
-    assert!(
-        error
-            .to_string()
-            .contains("/data/a.parquet: the object changed"),
-        "{error}"
-    );
+    let told = "/data/a.parquet: the object changed";
+    assert!(error.to_string().contains(told), "{error}");
     // A store that ignores `If-Match` is noticed by the tag of its answer.
     let twin = Twin::large();
     let [_, remote] = twin.open(&["a.parquet"]);
     twin.server.behave(|_| Answer::OtherTag);
-    let broken = remote.load(6).err().unwrap();
-    assert!(
-        broken.fault.detail.contains("e-tag \"other\""),
-        "{}",
-        broken.fault.detail
-    );
+    let detail = remote.load(6).err().unwrap().fault.detail;
+    assert!(detail.contains("e-tag \"other\""), "{detail}");
 }
 
 #[test]
@@ -166,13 +140,7 @@ fn a_store_that_is_lost_ends_the_run_and_skips_no_record() {
     }
     // It is there again: the same process goes on.
     twin.server.behave(|_| Answer::Right);
-    assert_eq!(
-        read_all(&*remote)
-            .iter()
-            .filter(|record| record.is_err())
-            .count(),
-        0
-    );
+    assert!(read_all(&*remote).iter().all(Result::is_ok));
 }
 
 #[test]
@@ -198,22 +166,14 @@ fn a_lying_store_is_refused_or_its_records_are_counted_as_damaged() {
 fn a_server_without_ranges_is_refused_with_what_to_do() {
     let twin = Twin::mixed();
     twin.server.behave(|_| Answer::NoRanges);
-    let error = twin.error("a.parquet");
-    assert_eq!(error.exit_code(), 2);
-    assert!(error.to_string().contains("HTTP range requests"), "{error}");
-    assert!(error.to_string().contains("/data/a.parquet"), "{error}");
+    let refused = |name: &str, told: &str| {
+        let error = twin.error(name);
+        assert!(error.to_string().contains(told), "{error}");
+        assert_eq!(error.exit_code(), 2);
+    };
+    refused("a.parquet", "HTTP range requests");
+    refused("a.parquet", "/data/a.parquet");
     twin.server.behave(|_| Answer::Right);
-    let error = twin.error("none.parquet");
-    assert!(
-        error.to_string().contains("expected an object, found none"),
-        "{error}"
-    );
-    assert_eq!(error.exit_code(), 2);
-    let error = twin.error("");
-    assert!(
-        error
-            .to_string()
-            .contains("a server that does not list it (HTTP status 405)"),
-        "{error}"
-    );
+    refused("none.parquet", "expected an object, found none");
+    refused("", "a server that does not list it (HTTP status 405)");
 }

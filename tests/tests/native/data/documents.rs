@@ -11,9 +11,8 @@ fn the_documents_list_every_format() {
             (true, false) => "labels",
             _ => "boxes",
         };
-        let row = text
-            .lines()
-            .find(|line| line.starts_with(&format!("| {} |", format.name)));
+        let start = format!("| {} |", format.name);
+        let row = text.lines().find(|line| line.starts_with(&start));
         let row = row.unwrap_or_else(|| panic!("docs/data.md has no row `{}`", format.name));
         assert!(row.ends_with(&format!("| {holds} |")), "{row}");
     }

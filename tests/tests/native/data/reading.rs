@@ -12,12 +12,9 @@ use crate::data::support::{first, open, read_all, spec};
 
 /// Returns the key, the caption and the phrases of a record.
 fn content(record: &Record) -> (String, String, Vec<String>) {
-    let phrases = record
-        .boxes
-        .iter()
-        .map(|found| found.phrase.clone())
-        .collect();
-    (record.key.clone(), record.caption.clone(), phrases)
+    let phrases = record.boxes.iter().map(|found| found.phrase.clone());
+    let (key, caption) = (record.key.clone(), record.caption.clone());
+    (key, caption, phrases.collect())
 }
 
 #[test]
@@ -33,19 +30,16 @@ fn all_three_forms_give_the_same_samples() {
     let prepared = open(&[&at("prepared")]).unwrap();
 
     let sets = [&parquet, &raw, &prepared].map(|data| {
-        read_all(data)
-            .into_iter()
-            .map(Result::unwrap)
-            .collect::<Vec<Record>>()
+        let records = read_all(data).into_iter().map(Result::unwrap);
+        records.collect::<Vec<Record>>()
     });
-    let wanted = content(&sets[0][3]);
-    assert_eq!(wanted.1, "a red half and a blue half 3");
-    assert_eq!(wanted.2, ["red half", "blue half", "a red half"]);
-    for set in &sets {
-        assert_eq!(
-            set.iter().map(content).collect::<Vec<_>>(),
-            sets[0].iter().map(content).collect::<Vec<_>>()
-        );
+    let [wanted, others @ ..] = sets
+        .each_ref()
+        .map(|set| set.iter().map(content).collect::<Vec<_>>());
+    assert_eq!(wanted[3].1, "a red half and a blue half 3");
+    assert_eq!(wanted[3].2, ["red half", "blue half", "a red half"]);
+    for found in others {
+        assert_eq!(found, wanted);
     }
     for (a, b) in sets[0].iter().zip(&sets[1]) {
         assert_eq!(a.image.decode().unwrap(), b.image.decode().unwrap());
@@ -89,14 +83,11 @@ fn a_plain_binary_column_is_an_image_too() {
     for name in ["image", "jpg"] {
         let rows = rows(0..2);
         let mut columns = parquet_columns(&rows);
-        let images: arrow_array::BinaryArray =
-            rows.iter().map(|row| Some(row.image.as_slice())).collect();
-        columns[1] = (name, Arc::new(images));
+        let images = rows.iter().map(|row| Some(row.image.as_slice()));
+        columns[1] = (name, Arc::new(images.collect::<arrow_array::BinaryArray>()));
         write_columns(&path, columns, 10);
         let records = read_all(&open(&[&path]).unwrap());
-        assert_eq!(
-            records[1].as_ref().unwrap().image.decode().unwrap(),
-            image(1)
-        );
+        let second = records[1].as_ref().unwrap();
+        assert_eq!(second.image.decode().unwrap(), image(1));
     }
 }

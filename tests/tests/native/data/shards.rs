@@ -28,12 +28,9 @@ pub struct Row {
 /// number.
 pub fn image(number: usize) -> RgbImage {
     let shade = (number * 7 % 200) as u8;
-    RgbImage::from_fn(96, 80, |x, _| {
-        if x < 48 {
-            Rgb([230, shade, 20])
-        } else {
-            Rgb([20, shade, 230])
-        }
+    RgbImage::from_fn(96, 80, |x, _| match x {
+        ..48 => Rgb([230, shade, 20]),
+        _ => Rgb([20, shade, 230]),
     })
 }
 
@@ -45,11 +42,10 @@ pub fn png(image: &RgbImage) -> Vec<u8> {
 
 /// Returns record `number`: "a red half and a blue half", with a box for each half and its own key.
 pub fn row(number: usize) -> Row {
-    let caption = format!("a red half and a blue half {number}");
     Row {
         key: format!("{number:06}"),
         image: png(&image(number)),
-        caption,
+        caption: format!("a red half and a blue half {number}"),
         noun_chunks: vec![
             vec![2.0, 10.0, 0.0, 0.0, 0.5, 1.0, 0.9],
             vec![17.0, 26.0, 0.5, 0.0, 1.0, 1.0, 0.8],
@@ -63,11 +59,11 @@ pub fn rows(numbers: std::ops::Range<usize>) -> Vec<Row> {
     numbers.map(row).collect()
 }
 
-fn nested(lists: impl Iterator<Item = Vec<Vec<f64>>>) -> ArrayRef {
+fn nested<'a>(lists: impl Iterator<Item = &'a Vec<Vec<f64>>>) -> ArrayRef {
     let mut builder = ListBuilder::new(ListBuilder::new(Float64Builder::new()));
     for list in lists {
         for numbers in list {
-            builder.values().values().append_slice(&numbers);
+            builder.values().values().append_slice(numbers);
             builder.values().append(true);
         }
         builder.append(true);
@@ -85,17 +81,12 @@ pub fn parquet_columns(rows: &[Row]) -> Vec<(&'static str, ArrayRef)> {
     let texts = |f: fn(&Row) -> &str| -> ArrayRef {
         Arc::new(rows.iter().map(|row| Some(f(row))).collect::<StringArray>())
     };
-    let bytes: ArrayRef = Arc::new(
-        rows.iter()
-            .map(|row| Some(row.image.as_slice()))
-            .collect::<BinaryArray>(),
-    );
+    let bytes = rows.iter().map(|row| Some(row.image.as_slice()));
+    let bytes: ArrayRef = Arc::new(bytes.collect::<BinaryArray>());
+    let field = |name, kind| Arc::new(Field::new(name, kind, true));
     let image = StructArray::from(vec![
-        (Arc::new(Field::new("bytes", DataType::Binary, true)), bytes),
-        (
-            Arc::new(Field::new("path", DataType::Utf8, true)),
-            texts(|row| &row.key),
-        ),
+        (field("bytes", DataType::Binary), bytes),
+        (field("path", DataType::Utf8), texts(|row| &row.key)),
     ]);
     let mut synsets = ListBuilder::new(StringBuilder::new());
     for row in rows {
@@ -110,12 +101,9 @@ pub fn parquet_columns(rows: &[Row]) -> Vec<(&'static str, ArrayRef)> {
         ("caption", texts(|row| &row.caption)),
         (
             "noun_chunks",
-            nested(rows.iter().map(|row| row.noun_chunks.clone())),
+            nested(rows.iter().map(|row| &row.noun_chunks)),
         ),
-        (
-            "ref_exps",
-            nested(rows.iter().map(|row| row.ref_exps.clone())),
-        ),
+        ("ref_exps", nested(rows.iter().map(|row| &row.ref_exps))),
         ("synsets", Arc::new(synsets.finish())),
     ]
 }
@@ -136,15 +124,12 @@ pub fn write_packed(path: &Path, columns: Vec<(&str, ArrayRef)>) {
 
 /// Writes columns as a writer with these properties does.
 pub fn write_with(path: &Path, columns: Vec<(&str, ArrayRef)>, properties: WriterProperties) {
-    let fields: Vec<Field> = columns
-        .iter()
-        .map(|(n, a)| Field::new(*n, a.data_type().clone(), true))
-        .collect();
+    let field =
+        |(name, array): &(&str, ArrayRef)| Field::new(*name, array.data_type().clone(), true);
+    let fields: Vec<Field> = columns.iter().map(field).collect();
     let schema = Arc::new(Schema::new(fields));
-    let batch = RecordBatch::try_new(
-        Arc::clone(&schema),
-        columns.into_iter().map(|c| c.1).collect(),
-    );
+    let arrays = columns.into_iter().map(|(_, array)| array).collect();
+    let batch = RecordBatch::try_new(Arc::clone(&schema), arrays);
     let file = File::create(path).unwrap();
     let mut writer = ArrowWriter::try_new(file, schema, Some(properties)).unwrap();
     writer.write(&batch.unwrap()).unwrap();
@@ -158,9 +143,8 @@ pub fn tar_of(members: &[(String, Vec<u8>)]) -> Vec<u8> {
         let mut header = tar::Header::new_gnu();
         header.set_size(bytes.len() as u64);
         header.set_mode(0o644);
-        builder
-            .append_data(&mut header, name, bytes.as_slice())
-            .unwrap();
+        let added = builder.append_data(&mut header, name, bytes.as_slice());
+        added.unwrap();
     }
     builder.into_inner().unwrap()
 }

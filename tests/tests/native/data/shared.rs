@@ -34,10 +34,8 @@ fn damaged(dir: &Path) -> Arc<dyn Dataset> {
 
 /// Returns the next batch of each process; all make it again where one of them asks for it.
 fn next_of_all(streams: &mut [BatchStream], again: &mut usize) -> Vec<Batch> {
-    let batches: Vec<Batch> = streams
-        .iter_mut()
-        .map(|s| s.next().unwrap().unwrap())
-        .collect();
+    let next = |stream: &mut BatchStream| stream.next().unwrap().unwrap();
+    let batches: Vec<Batch> = streams.iter_mut().map(next).collect();
     if !streams.iter().any(BatchStream::is_incomplete) {
         return batches;
     }
@@ -59,12 +57,9 @@ fn are_shares_of(batches: &[Batch], whole: &Batch) {
         assert_eq!(batch.image_rows.total, whole.keys.len());
         assert_eq!(batch.image_rows.first, images.len() / (3 * 16 * 16));
         images.extend_from_slice(&batch.images.pixels().unwrap().bytes);
-        let crops = batch.content.box_images();
-        boxes.extend(
-            crops
-                .into_iter()
-                .flat_map(|b| b.pixels().unwrap().bytes.clone()),
-        );
+        if let Some(crops) = batch.content.box_images() {
+            boxes.extend_from_slice(&crops.pixels().unwrap().bytes);
+        }
     }
     assert!(images == whole.images.pixels().unwrap().bytes);
     let crops = whole.content.box_images();
@@ -84,26 +79,23 @@ fn the_shares_of_all_processes_are_the_batches_of_one() {
                 ..spec(7)
             };
             let whole = stream(Arc::clone(&data), spec.clone(), Position::default());
-            let mut shares: Vec<BatchStream> = (0..world)
-                .map(|rank| {
-                    let share = (rank, world);
-                    let spec = BatchSpec {
-                        share,
-                        ..spec.clone()
-                    };
-                    stream(Arc::clone(&data), spec, Position::default())
-                })
-                .collect();
+            let share = |rank| {
+                let share = (rank, world);
+                let spec = BatchSpec {
+                    share,
+                    ..spec.clone()
+                };
+                stream(Arc::clone(&data), spec, Position::default())
+            };
+            let mut shares: Vec<BatchStream> = (0..world).map(share).collect();
             let mut again = 0;
             // More than two epochs.
             for whole in whole.take(20).map(Result::unwrap) {
                 let batches = next_of_all(&mut shares, &mut again);
                 are_shares_of(&batches, &whole);
             }
-            assert!(
-                (1..=6).contains(&again),
-                "expected that each damaged image costs at most one batch an epoch, found {again}"
-            );
+            // Each damaged image costs at most one batch an epoch.
+            assert!((1..=6).contains(&again), "{again}");
         }
     }
 }

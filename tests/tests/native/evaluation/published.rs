@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use espalier_tests::calls::call;
+use espalier_tests::json_of;
 use serde_json::{Value, json};
 
 use crate::evaluation::support::{Bench, judged, metric, refused, there};
@@ -79,9 +80,9 @@ fn metadata_of_bioclip_and_of_rcme_give_lineages_and_a_plain_csv_classes() {
          2,Plantae,X,Y,Z,U,V,gamma,,images/3.jpg,2\n\
          3,Plantae,X,Y,Z,U,V,gamma,,images/4.jpg,2\n",
     );
-    let words =
-        "--task rank-zero-shot,rank-ordering,image-to-image --prompts plain-1 --max-broken 0.5";
-    let found = bench.eval(words, "rare").done().json_lines();
+    let words = "--task rank-zero-shot,rank-ordering,image-to-image --prompts plain-1";
+    let rare = bench.eval(words, "rare").with("--max-broken 0.5");
+    let found = rare.done().json_lines();
     assert_eq!(found.len(), 3);
     // Two kingdoms, two phyla, then three of each.
     judged(&found[0], 3, 2 + 2 + 5 * 3);
@@ -90,14 +91,10 @@ fn metadata_of_bioclip_and_of_rcme_give_lineages_and_a_plain_csv_classes() {
         let texts: Vec<String> = (0..7).map(|i| names[..=i].join(" ")).collect();
         texts.join("=>")
     };
-    bench.write(
-        "order.csv",
-        format!(
-            "captions,img_fn\n{},1.jpg\n{},2.jpg\n",
-            chain(["Animalia", "Chordata", "Aves", "O", "F", "G", "alpha"]),
-            chain(["Animalia", "Chordata", "Mammalia", "P", "Q", "R", "beta"]),
-        ),
-    );
+    let birds = chain(["Animalia", "Chordata", "Aves", "O", "F", "G", "alpha"]);
+    let mammals = chain(["Animalia", "Chordata", "Mammalia", "P", "Q", "R", "beta"]);
+    let order = format!("captions,img_fn\n{birds},1.jpg\n{mammals},2.jpg\n");
+    bench.write("order.csv", order);
     let order = bench.eval("--task rank-ordering", "order.csv");
     judged(&order.json(), 2, 14);
     let list = "filepath,class\nrare/images/1.jpg,house\n2.jpg,tree\n";
@@ -111,21 +108,16 @@ fn metadata_of_bioclip_and_of_rcme_give_lineages_and_a_plain_csv_classes() {
 /// Writes COCO's index of one image with these boxes, each a category and its left edge in pixels.
 fn coco(bench: &Bench, boxes: &[(&str, u32)]) {
     let names = ["dog", "cat", "person", "car", "stop sign"];
-    let categories: Vec<Value> = (1..)
-        .zip(names)
-        .map(|(id, name)| json!({"id": id, "name": name}))
-        .collect();
-    let annotations: Vec<Value> = boxes
-        .iter()
-        .map(|(name, left)| {
-            let id = names.iter().position(|n| n == name).unwrap() + 1;
-            json!({"image_id": 1, "category_id": id, "bbox": [left, 5, 30, 40], "iscrowd": 0})
-        })
-        .collect();
+    let categories = (1..).zip(names);
+    let categories = categories.map(|(id, name)| json!({"id": id, "name": name}));
+    let annotations = boxes.iter().map(|(name, left)| {
+        let id = names.iter().position(|n| n == name).unwrap() + 1;
+        json!({"image_id": 1, "category_id": id, "bbox": [left, 5, 30, 40], "iscrowd": 0})
+    });
     let index = json!({
         "images": [{"id": 1, "file_name": "000000000001.jpg", "width": 80, "height": 70}],
-        "annotations": annotations,
-        "categories": categories,
+        "annotations": annotations.collect::<Vec<_>>(),
+        "categories": categories.collect::<Vec<_>>(),
     });
     bench.write("coco/annotations/instances_val2017.json", index.to_string());
     bench.image("coco/val2017/000000000001.jpg", 0);
@@ -169,8 +161,7 @@ fn boxes_of_an_image_that_is_not_there_are_never_passed_over() {
     let bench = Bench::new();
     coco(&bench, &[("dog", 0), ("cat", 20)]);
     let file = "coco/annotations/instances_val2017.json";
-    let text = std::fs::read_to_string(bench.path(file)).unwrap();
-    let mut index: Value = serde_json::from_str(&text).unwrap();
+    let mut index = json_of(&bench.path(file));
     let gone = json!({"id": 2, "file_name": "gone.jpg", "width": 80, "height": 70});
     index["images"].as_array_mut().unwrap().push(gone);
     let lost = json!({"image_id": 2, "category_id": 1, "bbox": [0, 0, 9, 9]});
@@ -193,10 +184,8 @@ fn the_curve_of_parts_is_in_its_object_and_can_be_drawn() {
     assert!(!curve.is_empty());
     let last = curve.last().unwrap();
     // The only scene has all labels, so every box is right.
-    assert_eq!(
-        (value(last, "recall"), value(last, "precision")),
-        (1.0, 1.0)
-    );
+    let ends = ["recall", "precision"].map(|name| value(last, name));
+    assert_eq!(ends, [1.0, 1.0]);
     let recalls: Vec<f64> = curve.iter().map(|p| value(p, "recall")).collect();
     assert!(recalls.is_sorted());
     let figure = bench.path("pr.svg");

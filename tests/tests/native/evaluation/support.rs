@@ -33,8 +33,7 @@ impl Bench {
     pub fn image(&self, name: &str, look: u32) {
         let mut image = photos::landscape(80 + 7 * look, 70);
         for pixel in image.pixels_mut() {
-            let turn = (look % 3) as usize;
-            pixel.0.rotate_left(turn);
+            pixel.0.rotate_left((look % 3) as usize);
             if look >= 3 {
                 pixel.0 = pixel.0.map(|v| 255 - v);
             }

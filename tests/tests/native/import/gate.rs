@@ -3,8 +3,7 @@
 use std::path::Path;
 
 use espalier_tests::calls::call;
-use espalier_tests::{photos, taxonomy};
-use serde_json::Value;
+use espalier_tests::{json_of, photos, taxonomy};
 
 use crate::import::support::{HEADS, imported};
 
@@ -50,8 +49,7 @@ fn imported_models_pass_or_are_refused_by_their_own_probe() {
         assert_eq!(told["images"], 8, "{told}");
         let cosine = told["gate"]["cosine_mean"]["bundle"].as_f64().unwrap();
         assert!(cosine > 0.98, "{name}: {told}");
-        let manifest = std::fs::read(path("bundle/manifest.json")).unwrap();
-        let manifest: Value = serde_json::from_slice(&manifest).unwrap();
+        let manifest = json_of(&path("bundle/manifest.json"));
         assert_eq!(manifest["geometry"]["kind"], kind);
         assert_eq!(manifest["provenance"]["measured_on"], "probe");
         // The bundle can be evaluated like any other model.
@@ -64,10 +62,9 @@ fn imported_models_pass_or_are_refused_by_their_own_probe() {
         let own = found["metrics"]["acc1"].as_f64().unwrap();
         assert!((own - gate).abs() < 1e-9, "{name}: {own} {gate}");
         // An imported model has no images of its own to be measured on.
-        let unmeasured = call("export").set("--checkpoint", &ours);
-        unmeasured
-            .set("--out", path("unmeasured"))
-            .refused(&["--probe"]);
+        let unmeasured = call("export").set("--out", path("unmeasured"));
+        let unmeasured = unmeasured.set("--checkpoint", &ours);
+        unmeasured.refused(&["--probe"]);
         assert!(!path("unmeasured").exists());
     }
 }

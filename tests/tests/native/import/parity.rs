@@ -3,7 +3,7 @@
 use burn::tensor::{Device, Tensor, TensorData};
 use espalier_core::input::TokenBatch;
 use espalier_core::model::Tokens;
-use espalier_tests::values;
+use espalier_tests::{json_of, values};
 use espalier_trainer::model_file::{self, Model};
 use serde::Deserialize;
 
@@ -25,8 +25,8 @@ struct Expected {
 }
 
 fn expected(name: &str) -> Expected {
-    let text = std::fs::read(golden(&format!("{name}.json"))).unwrap();
-    serde_json::from_slice(&text).unwrap()
+    let json = json_of(&golden(&format!("{name}.json")));
+    serde_json::from_value(json).unwrap()
 }
 
 /// Returns images as `[n, 3, side, side]` in `[0, 1]`.
@@ -85,17 +85,11 @@ fn check(name: &str, model: &Model, device: &Device) {
     let (mean, std) = (&encoder.image.pixel_mean, &encoder.image.pixel_std);
     let normal = (planes.clone() - mean.val().unsqueeze()) / std.val().unsqueeze();
     let hidden = values(encoder.image.visual.forward_tokens(normal, None));
-    near(
-        &format!("{name}, image encoder"),
-        &hidden,
-        &known.image_hidden,
-    );
+    let what = format!("{name}, image encoder");
+    near(&what, &hidden, &known.image_hidden);
     let hidden = values(encoder.text.textual.forward(&text));
-    near(
-        &format!("{name}, text encoder"),
-        &hidden,
-        &known.text_hidden,
-    );
+    let what = format!("{name}, text encoder");
+    near(&what, &hidden, &known.text_hidden);
     let image = values(encoder.embed_image(planes));
     near(&format!("{name}, images"), &image, &known.image);
     let text = values(encoder.embed_text(&text));

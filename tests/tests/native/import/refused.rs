@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use espalier_core::weights::{HostTensor, Tensors};
+use espalier_tests::{json_of, tensors_of};
 use serde_json::Value;
 
-use crate::import::support::{copy, golden, import, imported, tensors};
+use crate::import::support::{copy, golden, import, imported};
 
 #[track_caller]
 fn refused(source: &Path, words: &[&str]) {
@@ -17,7 +18,7 @@ fn refused(source: &Path, words: &[&str]) {
 
 /// Changes a JSON file in place.
 fn edit(path: &Path, change: impl FnOnce(&mut Value)) {
-    let mut value: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+    let mut value = json_of(path);
     change(&mut value);
     std::fs::write(path, value.to_string()).unwrap();
 }
@@ -25,8 +26,9 @@ fn edit(path: &Path, change: impl FnOnce(&mut Value)) {
 #[test]
 fn what_no_file_says_is_asked_for_all_at_once() {
     let folder = copy("hf");
-    std::fs::remove_file(folder.path().join("config.json")).unwrap();
-    std::fs::remove_file(folder.path().join("preprocessor_config.json")).unwrap();
+    for name in ["config.json", "preprocessor_config.json"] {
+        std::fs::remove_file(folder.path().join(name)).unwrap();
+    }
     let flags = [
         "--heads",
         "--text-heads",
@@ -41,7 +43,7 @@ fn what_no_file_says_is_asked_for_all_at_once() {
     let out = folder.path().join("ours");
     import(folder.path(), &out).with(said).done();
     let (_kept, plain) = imported("hf", "");
-    let bits = |path: &Path| tensors(&path.join("model.safetensors")).tensors;
+    let bits = |path: &Path| tensors_of(&path.join("model.safetensors")).tensors;
     assert_eq!(bits(&out), bits(&plain));
 }
 
@@ -97,10 +99,8 @@ fn tensors_of_another_architecture_are_listed() {
     let report = json.refused(&words).json();
     assert!(!out.exists());
     let list = |key: &str| report["tensors"][key].as_array().unwrap().len();
-    assert_eq!(
-        (list("missing"), list("unused"), list("misshapen")),
-        (16, 16, 3)
-    );
+    let counts = ["missing", "unused", "misshapen"].map(list);
+    assert_eq!(counts, [16, 16, 3]);
     assert!(report["out"].is_null());
 }
 
@@ -114,15 +114,9 @@ fn other_models_are_refused_by_what_they_are() {
     refused(folder.path(), &["model_type", "expected clip", "align"]);
     std::fs::write(&config, "{").unwrap();
     refused(folder.path(), &["config.json", "expected JSON"]);
+    let (shape, data) = (vec![1], vec![1.0]);
     let strange = Tensors {
-        tensors: [(
-            "layer.weight".to_owned(),
-            HostTensor {
-                shape: vec![1],
-                data: vec![1.0],
-            },
-        )]
-        .into(),
+        tensors: [("layer.weight".to_owned(), HostTensor { shape, data })].into(),
         ..Tensors::default()
     };
     let path = folder.path().join("strange.safetensors");
@@ -136,7 +130,7 @@ fn other_models_are_refused_by_what_they_are() {
 fn numbers_that_are_none_are_refused() {
     let folder = copy("hf");
     let path = folder.path().join("model.safetensors");
-    let mut spoilt = tensors(&path);
+    let mut spoilt = tensors_of(&path);
     let name = "vision_model.post_layernorm.bias";
     spoilt.tensors.get_mut(name).unwrap().data[0] = f32::NAN;
     std::fs::write(&path, spoilt.write(|_, _| None).unwrap()).unwrap();

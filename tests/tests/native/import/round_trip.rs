@@ -4,9 +4,10 @@ use std::path::Path;
 
 use espalier_core::weights::Tensors;
 use espalier_tests::calls::{Call, call};
+use espalier_tests::tensors_of;
 use serde_json::Value;
 
-use crate::import::support::{HEADS, SOURCES, golden, import, imported, tensors};
+use crate::import::support::{HEADS, SOURCES, golden, import, imported};
 
 fn export(checkpoint: &Path, format: &str, out: &Path) -> Call {
     call("export --name x")
@@ -39,8 +40,8 @@ fn import_export_import_gives_the_same_bits_and_the_same_model() {
             export(&ours, format, &out).done();
             let again = folder.path().join(format!("{format}-again"));
             let report = import(&out, &again).with("--json").json();
-            let first = tensors(&ours.join("model.safetensors"));
-            let second = tensors(&again.join("model.safetensors"));
+            let first = tensors_of(&ours.join("model.safetensors"));
+            let second = tensors_of(&again.join("model.safetensors"));
             assert_eq!(bits(&first), bits(&second), "{source} as {format}");
             let card = |t: &Tensors| -> Value {
                 let mut card: Value = serde_json::from_str(&t.metadata["espalier"]).unwrap();
@@ -72,7 +73,8 @@ fn what_goes_back_in_its_own_layout_is_what_came() {
         let (folder, ours) = imported(source, "");
         let out = folder.path().join("theirs");
         export(&ours, format, &out).done();
-        let [came, went] = [golden(source), out.clone()].map(|of| bits(&tensors(&of.join(file))));
+        let bits = |folder: &Path| bits(&tensors_of(&folder.join(file)));
+        let (came, went) = (bits(&golden(source)), bits(&out));
         assert_eq!(came, went, "{source}");
         let readme = std::fs::read_to_string(out.join("README.md")).unwrap();
         assert!(readme.starts_with("---\nlibrary_name: "), "{readme}");
@@ -93,12 +95,11 @@ fn what_a_format_cannot_say_is_refused_and_what_phyclip_does_not_use_comes_back(
     let out = folder.path().join("meru");
     export(&ours, "meru", &out).done();
     let bytes = std::fs::read(out.join("model.safetensors")).unwrap();
-    let header = u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
-    let header: Value = serde_json::from_slice(&bytes[8..8 + header]).unwrap();
+    let end = 8 + u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
+    let header: Value = serde_json::from_slice(&bytes[8..end]).unwrap();
     let number = |name: &str| {
         let at = header[name]["data_offsets"][0].as_u64().unwrap() as usize;
-        let start = 8 + u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize + at;
-        f32::from_le_bytes(bytes[start..start + 4].try_into().unwrap())
+        f32::from_le_bytes(bytes[end + at..][..4].try_into().unwrap())
     };
     assert_eq!(number("curv"), 0.3);
     assert_eq!(number("curvs.0"), -0.5);

@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use espalier_core::weights::Tensors;
 use espalier_tests::calls::{Call, call};
 use tempfile::TempDir;
 
@@ -39,17 +38,9 @@ pub fn imported(name: &str, flags: &str) -> (TempDir, PathBuf) {
     (folder, out)
 }
 
-/// Reads the tensors of a file.
-pub fn tensors(file: &Path) -> Tensors {
-    Tensors::read(&std::fs::read(file).unwrap()).unwrap()
-}
-
 /// Copies a folder of [`golden`], so that a test may damage it.
 pub fn copy(name: &str) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
-    for entry in std::fs::read_dir(golden(name)).unwrap() {
-        let from = entry.unwrap().path();
-        std::fs::copy(&from, folder.path().join(from.file_name().unwrap())).unwrap();
-    }
+    xtask::files::copy_folder(&golden(name), folder.path()).unwrap();
     folder
 }

@@ -10,10 +10,8 @@ use crate::import::support::{HEADS, golden, import, imported};
 fn training_starts_from_it_at_its_own_architecture() {
     let folder = tempfile::tempdir().unwrap();
     let (ours, run) = (folder.path().join("ours"), folder.path().join("run"));
-    let report = import(&golden("meru.pth"), &ours)
-        .with(HEADS)
-        .with("--json");
-    let report = report.json();
+    let import = import(&golden("meru.pth"), &ours).with(HEADS);
+    let report = import.with("--json").json();
     let choices = report["choices"].as_array().unwrap();
     let mean = choices.iter().find(|c| c["what"] == "pixel mean").unwrap();
     assert_eq!(mean["by"], "tensor `pixel_mean`");
@@ -44,10 +42,8 @@ fn its_own_preprocessing_and_terms_go_with_it() {
         found.unwrap()["by"].as_str().unwrap().to_owned()
     };
     assert!(by("resize mode").contains("--image-resize-mode"));
-    assert_eq!(
-        by("heads of the image encoder"),
-        "config.json, vision_config.num_attention_heads"
-    );
+    let heads = "config.json, vision_config.num_attention_heads";
+    assert_eq!(by("heads of the image encoder"), heads);
     let model = model_file::open(&out, &burn::tensor::Device::flex()).unwrap();
     assert_eq!(model.preprocess.resize, ResizeMode::Squeeze);
     let origin = model.card.origin.unwrap();

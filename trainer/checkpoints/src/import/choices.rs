@@ -4,7 +4,7 @@ use espalier_io::exit::usage;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::stated_config::MaybeStated;
+use super::stated_config::{MaybeStated, stated};
 use crate::layout::Layout;
 
 /// One choice and its origin.
@@ -35,21 +35,18 @@ pub(super) struct Choices {
 }
 
 impl Choices {
-    /// Chooses the value of the flag, else the stated one, else the measured one; records a missing
-    /// choice if there is none.
+    /// Chooses the value of the flag, else the stated one; records a missing choice if there is none.
     pub(super) fn choose<T: Serialize>(
         &mut self,
         what: &'static str,
         (flag, value): (&str, Option<T>),
         stated: MaybeStated<T>,
-        measured: Option<T>,
     ) -> Option<T> {
-        let (value, by) = match (value, stated, measured) {
-            (Some(value), None, _) => (value, flag.to_owned()),
-            (Some(value), Some(stated), _) => (value, format!("{flag}, over {}", stated.by)),
-            (None, Some(stated), _) => (stated.value, stated.by),
-            (None, None, Some(value)) => (value, "shapes of tensors".to_owned()),
-            (None, None, None) => {
+        let (value, by) = match (value, stated) {
+            (Some(value), None) => (value, flag.to_owned()),
+            (Some(value), Some(stated)) => (value, format!("{flag}, over {}", stated.by)),
+            (None, Some(stated)) => (stated.value, stated.by),
+            (None, None) => {
                 self.missing.push(if flag.is_empty() {
                     format!("{what}: the tensor that determines it is missing or has another rank")
                 } else {
@@ -63,14 +60,25 @@ impl Choices {
         Some(value)
     }
 
-    /// Chooses a size, which has no flag.
+    /// Chooses a setting without a flag: the stated value, else the measured one.
+    pub(super) fn find<T: Serialize>(
+        &mut self,
+        what: &'static str,
+        known: MaybeStated<T>,
+        measured: Option<T>,
+    ) -> Option<T> {
+        let measured = measured.and_then(|value| stated(value, "shapes of tensors"));
+        self.choose(what, ("", None), known.or(measured))
+    }
+
+    /// Chooses a size; 0 if it is missing.
     pub(super) fn size(
         &mut self,
         what: &'static str,
-        stated: MaybeStated<usize>,
+        known: MaybeStated<usize>,
         measured: Option<usize>,
     ) -> usize {
-        self.choose(what, ("", None), stated, measured).unwrap_or(0)
+        self.find(what, known, measured).unwrap_or(0)
     }
 }
 

@@ -153,29 +153,16 @@ pub fn read_fitting(
             matched.describe_problems()
         )));
     }
-    let out = read(store, mappings)?;
+    let mut out = Tensors::default();
     for mapping in mappings {
-        let tensor = out.tensors.get(&mapping.ours);
-        if tensor.is_some_and(|t| t.data.iter().any(|v| !v.is_finite())) {
+        let parts: Result<Vec<_>, _> = mapping.theirs.iter().map(|n| store.read(n)).collect();
+        let tensor = import_tensor(mapping, parts?).map_err(usage)?;
+        if tensor.data.iter().any(|v| !v.is_finite()) {
             return Err(usage(format!(
                 "tensor `{}`: expected finite numbers, found NaN or infinity",
                 mapping.theirs.join(", ")
             )));
         }
-    }
-    Ok(out)
-}
-
-/// Reads the numbers of all tensors, converted to our layout, without checking that every tensor of the
-/// file is used.
-///
-/// # Errors
-/// Bad usage naming the tensor that cannot be read.
-pub fn read(store: &mut Store, mappings: &[TensorMapping]) -> anyhow::Result<Tensors> {
-    let mut out = Tensors::default();
-    for mapping in mappings {
-        let parts: Result<Vec<_>, _> = mapping.theirs.iter().map(|n| store.read(n)).collect();
-        let tensor = import_tensor(mapping, parts?).map_err(usage)?;
         out.tensors.insert(mapping.ours.clone(), tensor);
     }
     Ok(out)

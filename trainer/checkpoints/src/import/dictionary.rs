@@ -21,55 +21,54 @@ const KEYS: [&str; 10] = [
 /// Most dictionaries inside each other.
 const MAX_DEPTH: usize = 8;
 
-/// The dictionary of weights.
-#[derive(Debug)]
+/// The weights of a training checkpoint.
+#[derive(Debug, Default)]
 pub(super) struct Weights {
-    /// The dictionary.
-    pub dict: Ref,
-    /// Keys that lead to it.
-    pub keys: Vec<String>,
+    /// Tensors by their names.
+    pub(super) tensors: BTreeMap<String, TensorView>,
+    /// Keys that lead to their dictionary.
+    pub(super) keys: Vec<String>,
     /// Keys of the other entries on the way, for example `optimizer`.
-    pub others: Vec<String>,
+    pub(super) others: Vec<String>,
 }
 
 impl Weights {
-    /// Returns the tensors of the dictionary by their names.
-    ///
-    /// # Errors
-    /// For a key that is no string, or a value that is no tensor.
-    pub(super) fn tensors(&self, arena: &Arena) -> Result<BTreeMap<String, TensorView>, String> {
-        let entries = arena.entries(self.dict).unwrap_or_default().iter();
-        let named = entries.map(|(key, value)| {
-            let name = arena
-                .text(*key)
-                .ok_or("a key of its dictionary is not a string")?;
-            match arena.get(*value) {
-                Node::Tensor(view) => Ok((name.to_owned(), view.clone())),
-                _ => Err(format!(
-                    "`{name}` in its dictionary of weights is not a tensor"
-                )),
-            }
-        });
-        named.collect()
+    /// Returns the names and shapes of all tensors.
+    pub(super) fn shapes(&self) -> Vec<(String, Vec<usize>)> {
+        let shapes = self.tensors.iter();
+        shapes.map(|(n, t)| (n.clone(), t.shape.clone())).collect()
     }
+}
+
+/// Returns the tensors of a dictionary by their names.
+fn tensors(arena: &Arena, entries: &[(Ref, Ref)]) -> Result<BTreeMap<String, TensorView>, String> {
+    let named = entries.iter().map(|(key, value)| {
+        let name = arena
+            .text(*key)
+            .ok_or("a key of its dictionary is not a string")?;
+        match arena.get(*value) {
+            Node::Tensor(view) => Ok((name.to_owned(), view.clone())),
+            _ => Err(format!(
+                "`{name}` in its dictionary of weights is not a tensor"
+            )),
+        }
+    });
+    named.collect()
 }
 
 /// Enters dictionaries until one contains tensors.
 ///
 /// # Errors
-/// With the keys that were found, if none does.
+/// With the keys that were found, if none does; for one that contains anything else besides tensors.
 pub(super) fn find(arena: &Arena, top: Ref) -> Result<Weights, String> {
-    let mut found = Weights {
-        dict: top,
-        keys: Vec::new(),
-        others: Vec::new(),
-    };
+    let mut found = Weights::default();
+    let mut dict = top;
     for _ in 0..MAX_DEPTH {
-        let entries = arena.entries(found.dict);
+        let entries = arena.entries(dict);
         let entries = entries.ok_or("it contains no dictionary of tensors")?;
         let is_dict = |at: Ref| arena.entries(at).is_some_and(|e| !e.is_empty());
         let named = KEYS.iter().find_map(|key| {
-            let inner = arena.lookup(found.dict, key).filter(|at| is_dict(*at));
+            let inner = arena.lookup(dict, key).filter(|at| is_dict(*at));
             inner.map(|at| ((*key).to_owned(), at))
         });
         let has_tensors = || {
@@ -82,7 +81,10 @@ pub(super) fn find(arena: &Arena, top: Ref) -> Result<Weights, String> {
             Some((arena.text(*key)?.to_owned(), *value))
         };
         let next = match named {
-            None if entries.is_empty() || has_tensors() => return Ok(found),
+            None if entries.is_empty() || has_tensors() => {
+                found.tensors = tensors(arena, entries)?;
+                return Ok(found);
+            }
             None => only(),
             named => named,
         };
@@ -99,7 +101,7 @@ pub(super) fn find(arena: &Arena, top: Ref) -> Result<Weights, String> {
         let others = keys.into_iter().filter(|other| *other != key);
         found.others.extend(others.map(str::to_owned));
         found.keys.push(key);
-        found.dict = inner;
+        dict = inner;
     }
     Err(format!(
         "expected at most {MAX_DEPTH} dictionaries inside each other"
@@ -147,7 +149,7 @@ mod tests {
             &[("optimizer", epoch), ("ema", weights), ("model", inner)],
         );
         let found = find(&arena, top).unwrap();
-        assert_eq!(found.dict, weights);
+        assert!(found.tensors.keys().eq(["a.weight"]));
         assert_eq!(found.keys, ["model", "state_dict"]);
         assert_eq!(found.others, ["ema", "optimizer", "epoch"]);
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use espalier_core::model::{DualConfig, Preset};
 use espalier_core::nn::Norms;
-use espalier_core::weights::{HostTensor, Tensors};
+use espalier_core::weights::Tensors;
 use espalier_io::exit::usage;
 use serde_json::json;
 
@@ -15,12 +15,11 @@ use super::pipeline::{self, About};
 use super::projection::leading_directions;
 use super::source::Files;
 use super::store::Store;
+use crate::classifier_file::Parts;
 use crate::first_weights::{device, first_weights};
-use crate::layout::{CLASSIFIER, Layout, TensorMapping, classifier};
+use crate::layout::{CLASSIFIER, Layout, PROJECTION, TensorMapping, classifier};
 use crate::model_file::{ModelCard, Origin, preprocess};
 
-/// Our name of the projection of pooled features.
-const PROJECTION: &str = "visual_proj.weight";
 /// Architectures that can be distinguished by their shapes.
 const PRESETS: [Preset; 3] = [
     Preset::EfficientnetLite0,
@@ -57,29 +56,14 @@ pub struct Plan {
     settings: Settings,
 }
 
-/// A checkpoint in memory.
-pub struct Imported {
-    /// Tensors of the model.
-    pub tensors: Tensors,
-    /// Weight `[classes, d_model]`, bias `[classes]` and labels of the classifier.
-    pub classifier: Option<(HostTensor, HostTensor, Vec<String>)>,
-}
-
-/// Returns whether a file is of this family.
-pub fn is_efficientnet(store: &Store) -> bool {
-    Layout::of(store.names()) == Some(Layout::EfficientnetLite)
-}
-
 /// Returns the preset whose tensors fit a file best.
 fn closest(store: &Store) -> (Preset, DualConfig) {
     let fitting = |preset: &Preset| {
         let config = preset.config();
         let mappings = Layout::EfficientnetLite.mappings(&config);
         let found = Match::of(store, Layout::EfficientnetLite, config.lift, &mappings);
-        (
-            found.missing.len() + found.misshapen.len(),
-            found.unused.len(),
-        )
+        let misfits = found.missing.len() + found.misshapen.len();
+        (misfits, found.unused.len())
     };
     let best = PRESETS.into_iter().min_by_key(fitting);
     let preset = best.unwrap_or(Preset::EfficientnetLite0);
@@ -102,18 +86,15 @@ pub fn plan(files: &Files, store: &mut Store, settings: Settings) -> anyhow::Res
     config.validate()?;
     let classes = store.shape(CLASSIFIER[0].0).map_or(0, |shape| shape[0]);
     let mut mappings = Layout::EfficientnetLite.mappings(&config);
-    match &settings.labels {
-        Some(labels) if labels.len() == classes => {
-            mappings.extend(classifier(&config, classes));
-        }
-        Some(labels) => {
+    if let Some(labels) = &settings.labels {
+        let found = labels.len();
+        if found != classes {
             return Err(usage(format!(
                 "--labels: expected one label for each of the {classes} classes of the file, \
-                 found {}",
-                labels.len()
+                 found {found}"
             )));
         }
-        None => {}
+        mappings.extend(classifier(&config, classes));
     }
     let mut matched = Match::of(store, Layout::EfficientnetLite, config.lift, &mappings);
     if settings.labels.is_none() {
@@ -194,13 +175,14 @@ fn choices(
     ]
 }
 
-/// Reads the tensors of a plan that fits, and initialises those that the file lacks at random. With
-/// a classifier, the projection of images is initialised with the classifier's leading directions.
+/// Reads the tensors of a plan that fits, and initialises those that the file lacks at random; also
+/// returns the classifier. With one, the projection of images is initialised with its leading
+/// directions.
 ///
 /// # Errors
 /// Bad usage: tensors that do not fit (all of them named), numbers that cannot be read or are not
 /// finite.
-pub fn tensors(store: &mut Store, plan: &Plan) -> anyhow::Result<Imported> {
+pub fn tensors(store: &mut Store, plan: &Plan) -> anyhow::Result<(Tensors, Option<Parts>)> {
     let config = &plan.common.card.config;
     let mut found = convert::read_fitting(store, &plan.common.matched, &plan.mappings)?;
     let [weight, bias] = CLASSIFIER.map(|(_, ours)| found.tensors.remove(ours));
@@ -215,8 +197,5 @@ pub fn tensors(store: &mut Store, plan: &Plan) -> anyhow::Result<Imported> {
     {
         tensors.tensors.insert(PROJECTION.to_owned(), first);
     }
-    Ok(Imported {
-        tensors,
-        classifier,
-    })
+    Ok((tensors, classifier))
 }

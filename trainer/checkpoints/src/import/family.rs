@@ -6,7 +6,7 @@ use espalier_core::input::{Resampling, ResizeMode, TokenizerRules};
 use espalier_core::model::{Pool, Positions};
 use espalier_core::nn::Activation;
 
-use super::stated_config::{EncoderConfig, MaybeStated, Pixels, StatedConfig, stated};
+use super::stated_config::{EncoderConfig, Pixels, StatedConfig, stated};
 use crate::layout::Measured;
 
 /// Widths and numbers of heads of the published image encoders; the small one has 12 heads, not 6
@@ -49,9 +49,8 @@ pub fn meru(measured: &Measured) -> StatedConfig {
 /// Returns the settings that all files in one of CLIP's layouts share, whatever their sidecar files
 /// state.
 pub fn clip(by: &str, tokenizer: TokenizerRules) -> StatedConfig {
-    let norm = |by: &str| -> MaybeStated<f64> { stated(1e-5, by) };
     let encoder = || EncoderConfig {
-        norm_eps: norm(by),
+        norm_eps: stated(1e-5, by),
         ..EncoderConfig::default()
     };
     StatedConfig {

@@ -123,10 +123,7 @@ impl TokenizerName {
     }
 }
 
-/// Returns the three numbers of a flag.
-///
-/// # Errors
-/// Bad usage if there are not exactly three.
+/// Returns the three numbers of a flag; refuses any other count.
 pub(super) fn triple(flag: &str, given: Option<&Vec<f32>>) -> anyhow::Result<Option<[f32; 3]>> {
     given
         .map(|numbers| {

@@ -13,27 +13,6 @@ use super::family;
 use super::section::Section;
 use super::stated_config::{EncoderConfig, StatedConfig, stated};
 
-/// Defaults of one encoder: width, layers, heads, feed-forward width.
-struct Defaults {
-    width: usize,
-    layers: usize,
-    heads: usize,
-    hidden: usize,
-}
-
-const VISION: Defaults = Defaults {
-    width: 768,
-    layers: 12,
-    heads: 12,
-    hidden: 3072,
-};
-const TEXT: Defaults = Defaults {
-    width: 512,
-    layers: 12,
-    heads: 8,
-    hidden: 2048,
-};
-
 /// Returns the values below `key`; those below `key_dict`, an older form, override them.
 fn values(config: &Value, key: &str) -> Map<String, Value> {
     let older = format!("{key}_dict");
@@ -42,7 +21,8 @@ fn values(config: &Value, key: &str) -> Map<String, Value> {
     found.flat_map(Map::clone).collect()
 }
 
-fn encoder(section: &Section<'_>, d: &Defaults) -> anyhow::Result<EncoderConfig> {
+/// Reads the settings of an encoder, of which `width` and `heads` are documented defaults.
+fn encoder(section: &Section<'_>, width: usize, heads: usize) -> anyhow::Result<EncoderConfig> {
     let activation = match section.value("hidden_act").map(Value::as_str) {
         None => stated(Activation::QuickGelu, section.by_default("hidden_act")),
         Some(Some("quick_gelu")) => stated(Activation::QuickGelu, section.by("hidden_act")),
@@ -58,10 +38,10 @@ fn encoder(section: &Section<'_>, d: &Defaults) -> anyhow::Result<EncoderConfig>
         }
     };
     Ok(EncoderConfig {
-        width: section.number("hidden_size", Some(d.width))?,
-        layers: section.number("num_hidden_layers", Some(d.layers))?,
-        heads: section.number("num_attention_heads", Some(d.heads))?,
-        hidden: section.number("intermediate_size", Some(d.hidden))?,
+        width: section.number("hidden_size", Some(width))?,
+        layers: section.number("num_hidden_layers", Some(12))?,
+        heads: section.number("num_attention_heads", Some(heads))?,
+        hidden: section.number("intermediate_size", Some(4 * width))?,
         activation,
         norm_eps,
     })
@@ -107,8 +87,8 @@ pub fn read_config(config: &Value) -> anyhow::Result<StatedConfig> {
     let vocab = text.number("vocab_size", Some(49_408))?;
     check_end(&text, vocab.as_ref().map_or(0, |v| v.value))?;
     Ok(StatedConfig {
-        vision: encoder(&vision, &VISION)?,
-        text: encoder(&text, &TEXT)?,
+        vision: encoder(&vision, 768, 12)?,
+        text: encoder(&text, 512, 8)?,
         image_size: vision.number("image_size", Some(224))?,
         patch: vision.number("patch_size", Some(32))?,
         vocab,

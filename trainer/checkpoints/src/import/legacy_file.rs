@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 
 use espalier_io::exit::usage;
 
-use super::dictionary;
-use super::pickle::{self, Arena, Node, Ref, Storage, TensorView};
+use super::dictionary::{self, Weights};
+use super::pickle::{self, Arena, Node, Ref, Storage};
 
 /// First bytes of every such file: a pickle of the magic number.
 pub const MAGIC: &[u8] = b"\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.";
@@ -26,13 +26,9 @@ const VERSION: usize = 1001;
 pub struct LegacyFile {
     path: PathBuf,
     bytes: Vec<u8>,
-    tensors: BTreeMap<String, TensorView>,
+    pub(super) weights: Weights,
     /// Byte range of each storage in the file.
     storages: BTreeMap<String, Range<usize>>,
-    /// Keys that lead to the weights of a training checkpoint.
-    pub keys: Vec<String>,
-    /// Keys of the other entries of a training checkpoint, besides the weights.
-    pub other_entries: Vec<String>,
 }
 
 /// Reads consecutive pickles.
@@ -131,7 +127,6 @@ impl LegacyFile {
         check_head(&mut pickles)?;
         let (arena, top) = pickles.next("its value")?;
         let weights = dictionary::find(&arena, top)?;
-        let tensors = weights.tensors(&arena)?;
         // All storages, including those of an optimiser next to the weights.
         let mut sizes = BTreeMap::new();
         for Storage { key, number, len } in arena.storages() {
@@ -150,18 +145,10 @@ impl LegacyFile {
         let storages = storage_ranges(&bytes, pickles.at, &keys, &sizes)?;
         Ok(Self {
             path: path.to_owned(),
-            tensors,
+            weights,
             storages,
-            keys: weights.keys,
-            other_entries: weights.others,
             bytes,
         })
-    }
-
-    /// Returns the names and shapes of all tensors.
-    pub fn shapes(&self) -> Vec<(String, Vec<usize>)> {
-        let shapes = self.tensors.iter();
-        shapes.map(|(n, t)| (n.clone(), t.shape.clone())).collect()
     }
 
     /// Reads the numbers of a tensor in row-major order.
@@ -170,7 +157,7 @@ impl LegacyFile {
     /// Bad usage: no such tensor, not floats, or a storage that the file lacks.
     pub fn read(&self, name: &str) -> anyhow::Result<Vec<f32>> {
         let numbers = || {
-            let view = self.tensors.get(name).ok_or("not found")?;
+            let view = self.weights.tensors.get(name).ok_or("not found")?;
             let place = self.storages.get(&view.storage.key);
             let place = place.ok_or("its storage is not in the file")?.clone();
             view.gather(&view.storage.number.decode(&self.bytes[place])?)
@@ -201,7 +188,7 @@ mod tests {
     #[test]
     fn tensors_are_read_through_their_strides() {
         let file = LegacyFile::open(Path::new("w.pth"), file()).unwrap();
-        assert_eq!(file.shapes(), [("w".to_owned(), vec![3, 2])]);
+        assert_eq!(file.weights.shapes(), [("w".to_owned(), vec![3, 2])]);
         assert_eq!(file.read("w").unwrap(), [1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
         assert!(file.read("v").unwrap_err().to_string().contains("`v`"));
     }

@@ -134,25 +134,24 @@ fn positions(vision: &Section<'_>) -> anyhow::Result<MaybeStated<Positions>> {
 /// Bad usage naming the key: a part that our encoders lack, or an unsupported value.
 pub fn read_config(config: &Value) -> anyhow::Result<StatedConfig> {
     let Sections { top, vision, text } = Sections::read(config)?;
-    let quick = activation(&top)?;
+    let activation = activation(&top)?;
     let head = vision.number("head_width", Some(64))?;
     let head = head.map_or((64, String::new()), |h| (h.value.max(1), h.by));
-    let positions = positions(&vision)?;
     let unset = Value::Object(Map::new());
     let pixels = config.get("preprocess_cfg").unwrap_or(&unset);
     let by = format!("{FILE}, preprocess_cfg");
     Ok(StatedConfig {
-        vision: vision.encoder((768, Some(12)), quick.clone(), |width| {
+        vision: vision.encoder(768, activation.clone(), |width| {
             Ok(stated(width / head.0, head.1.clone()))
         })?,
-        text: text.encoder((512, Some(12)), quick, |_| text.number("heads", Some(8)))?,
+        text: text.encoder(512, activation, |_| text.number("heads", Some(8)))?,
         image_size: vision.number("image_size", Some(224))?,
         patch: vision.number("patch_size", Some(16))?,
         vocab: text.number("vocab_size", Some(49_408))?,
         context: text.number("context_length", Some(77))?,
         embed: top.number("embed_dim", None)?,
         pool: pool(&vision)?,
-        positions,
+        positions: positions(&vision)?,
         pre_norm: stated(!vision.is("no_ln_pre")?, vision.by("no_ln_pre")),
         pixels: preprocessing::open_clip(pixels, &by)?,
         ..family::clip("open_clip", TokenizerRules::OpenClip)

@@ -68,15 +68,15 @@ impl Section<'_> {
         }
     }
 
-    /// Reads the settings that both encoders have in common. `widths` holds the default width and
-    /// number of layers; `heads` returns the number of heads for a width.
+    /// Reads the settings that both encoders have in common. `heads` returns the number of heads for
+    /// a width.
     pub(super) fn encoder(
         &self,
-        widths: (usize, Option<usize>),
-        quick: MaybeStated<Activation>,
+        default_width: usize,
+        activation: MaybeStated<Activation>,
         heads: impl Fn(usize) -> anyhow::Result<MaybeStated<usize>>,
     ) -> anyhow::Result<EncoderConfig> {
-        let width = self.number("width", Some(widths.0))?;
+        let width = self.number("width", Some(default_width))?;
         let units = width.as_ref().map_or(0, |w| w.value);
         let hidden = match self.value("mlp_ratio") {
             None => stated(4 * units, self.by_default("mlp_ratio")),
@@ -102,9 +102,9 @@ impl Section<'_> {
         Ok(EncoderConfig {
             heads: heads(units)?,
             width,
-            layers: self.number("layers", widths.1)?,
+            layers: self.number("layers", Some(12))?,
             hidden,
-            activation: quick,
+            activation,
             norm_eps,
         })
     }

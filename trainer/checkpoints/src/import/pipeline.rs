@@ -14,7 +14,7 @@ use super::choices::Choice;
 use super::convert::{self, Match};
 use super::flags::Flags;
 use super::resolve::{Evidence, PixelTensors, Resolved, resolve};
-use super::sidecars::{check_vocabulary, licence_of, named_preprocessing, read_stated};
+use super::sidecars::{check_vocabulary, licence, named_preprocessing, read_stated};
 use super::source::Files;
 use super::store::Store;
 use crate::layout::{Layout, Measured};
@@ -181,15 +181,12 @@ fn plan_published(
         mut choices,
     } = resolve(read_stated(layout, files, measured)?, &evidence, flags)?;
     let method = method(about, lift);
-    let readme = files.text("README.md")?;
-    let licence = about.licence.clone();
-    let licence = licence.or_else(|| readme.as_deref().and_then(licence_of));
     let card = ModelCard {
         root_text: about.root_text.clone(),
         origin: Some(Origin {
             source: files.label.clone(),
             layout: Some(layout),
-            licence,
+            licence: licence(files, about.licence.as_ref())?,
             preprocess,
             root: store.root.clone(),
             kept: BTreeMap::new(),

@@ -19,61 +19,82 @@ pub const IMAGENET: ([f32; 3], [f32; 3]) = ([0.485, 0.456, 0.406], [0.229, 0.224
 const BILINEAR: u64 = 2;
 const BICUBIC: u64 = 3;
 
+/// A configuration of preprocessing.
+#[derive(Clone, Copy)]
+struct Keys<'a> {
+    config: &'a Value,
+    /// Its name in messages.
+    by: &'a str,
+}
+
+impl<'a> Keys<'a> {
+    fn value(self, key: &str) -> Option<&'a Value> {
+        self.config.get(key).filter(|v| !v.is_null())
+    }
+
+    fn origin(self, key: &str) -> String {
+        format!("{}, {key}", self.by)
+    }
+
+    fn unexpected(self, key: &str, expected: &str, found: &Value) -> anyhow::Error {
+        let by = self.by;
+        usage(format!("{by}: `{key}`: expected {expected}, found {found}"))
+    }
+
+    /// Reads the value of a key, if it is stated; `read` returns `None` for an unsupported value.
+    fn read<T>(
+        self,
+        key: &str,
+        expected: &str,
+        read: impl Fn(&Value) -> Option<T>,
+    ) -> anyhow::Result<MaybeStated<T>> {
+        let Some(value) = self.value(key) else {
+            return Ok(None);
+        };
+        let found = read(value).ok_or_else(|| self.unexpected(key, expected, value))?;
+        Ok(stated(found, self.origin(key)))
+    }
+}
+
 /// Reads which arithmetic an image processor of `transformers` resizes with, and where its centre
 /// crop begins: those whose name ends in `Fast` use torchvision's tensors, the others Pillow.
 fn hf_arithmetic(
-    config: &Value,
-    by: &str,
+    keys: Keys<'_>,
 ) -> anyhow::Result<(MaybeStated<Resampling>, MaybeStated<CropOffset>)> {
-    let of = |key: &str| config.get(key).filter(|v| !v.is_null());
-    let filter = of("resample").map_or(Some(BICUBIC), Value::as_u64);
-    let bilinear = match filter {
-        Some(BILINEAR) => true,
-        Some(BICUBIC) => false,
-        _ => {
-            let value = of("resample").cloned().unwrap_or_default();
-            let expected = "2 (bilinear) or 3 (bicubic)";
-            return Err(unexpected(by, "resample", expected, &value));
-        }
+    let is_bilinear = |value: &Value| match value.as_u64() {
+        Some(BILINEAR) => Some(true),
+        Some(BICUBIC) => Some(false),
+        _ => None,
     };
-    let names = ["image_processor_type", "feature_extractor_type"];
-    let named = names.into_iter().find_map(|key| Some((key, of(key)?)));
-    let (key, name) = match named {
-        Some((key, name)) => (
-            format!("{by}, {key}"),
-            name.as_str().unwrap_or_default().to_owned(),
-        ),
-        None => (
-            "default of transformers, image_processor_type".into(),
-            String::new(),
-        ),
+    let bilinear = keys.read("resample", "2 (bilinear) or 3 (bicubic)", is_bilinear)?;
+    let bilinear = bilinear.is_some_and(|bilinear| bilinear.value);
+    let mut names = ["image_processor_type", "feature_extractor_type"].into_iter();
+    let (by, name) = match names.find_map(|key| Some((key, keys.value(key)?))) {
+        Some((key, name)) => (keys.origin(key), name.as_str().unwrap_or_default()),
+        None => ("default of transformers, image_processor_type".into(), ""),
     };
     let (resampling, offset) = match (name.ends_with("Fast"), bilinear) {
         (true, false) => (Resampling::Bicubic, CropOffset::HalfToEven),
         (true, true) => {
             let expected = "3 (bicubic) for an image processor of tensors";
-            let value = Value::from(BILINEAR);
-            return Err(unexpected(by, "resample", expected, &value));
+            return Err(keys.unexpected("resample", expected, &Value::from(BILINEAR)));
         }
         (false, true) => (Resampling::PillowBilinear, CropOffset::Down),
         (false, false) => (Resampling::PillowBicubic, CropOffset::Down),
     };
-    Ok((stated(resampling, key.clone()), stated(offset, key)))
-}
-
-fn unexpected(by: &str, key: &str, expected: &str, found: &Value) -> anyhow::Error {
-    usage(format!("{by}: `{key}`: expected {expected}, found {found}"))
+    Ok((stated(resampling, by.clone()), stated(offset, by)))
 }
 
 /// Reads three numbers, or one for all three channels.
-fn triple(by: &str, key: &str, value: &Value) -> anyhow::Result<[f32; 3]> {
-    let numbers: Option<Vec<f32>> = match value {
-        Value::Array(list) => list.iter().map(|v| v.as_f64().map(|n| n as f32)).collect(),
-        Value::Number(n) => n.as_f64().map(|n| vec![n as f32; 3]),
-        _ => None,
-    };
-    let three = numbers.and_then(|n| <[f32; 3]>::try_from(n).ok());
-    three.ok_or_else(|| unexpected(by, key, "three numbers", value))
+fn triple(value: &Value) -> Option<[f32; 3]> {
+    let number = |v: &Value| v.as_f64().map(|n| n as f32);
+    match value {
+        Value::Array(list) => {
+            let numbers: Option<Vec<f32>> = list.iter().map(number).collect();
+            numbers?.try_into().ok()
+        }
+        value => number(value).map(|n| [n; 3]),
+    }
 }
 
 /// Reads the side of a square in pixels: one number, or two equal ones in any of the usual forms.
@@ -94,24 +115,21 @@ fn square(value: &Value) -> Option<usize> {
 }
 
 /// Reads how `transformers` resizes an image to a square: `size`, `crop_size` and the switches.
-fn hf_square(config: &Value, by: &str) -> anyhow::Result<Option<(ResizeMode, usize)>> {
-    let of = |key: &str| config.get(key).filter(|v| !v.is_null());
-    let Some(size) = of("size") else {
+fn hf_square(keys: Keys<'_>) -> anyhow::Result<Option<(ResizeMode, usize)>> {
+    let Some(size) = keys.value("size") else {
         return Ok(None);
     };
-    let on = |key: &str| of(key).and_then(Value::as_bool).unwrap_or(true);
+    let on = |key: &str| keys.value(key).and_then(Value::as_bool).unwrap_or(true);
     if !on("do_resize") {
-        return Err(unexpected(by, "do_resize", "true", &Value::Bool(false)));
+        return Err(keys.unexpected("do_resize", "true", &Value::Bool(false)));
     }
-    let crop = match of("crop_size").filter(|_| on("do_center_crop")) {
-        Some(value) => {
-            Some(square(value).ok_or_else(|| unexpected(by, "crop_size", "a square", value))?)
-        }
-        None => None,
+    let crop = match on("do_center_crop") {
+        true => keys.read("crop_size", "a square", square)?,
+        false => None,
     };
     let short = size.get("shortest_edge").and_then(Value::as_u64);
     let short = short.or_else(|| size.as_u64()).map(|n| n as usize);
-    let fits = match (short, square(size), crop) {
+    let fits = match (short, square(size), crop.map(|crop| crop.value)) {
         (Some(short), _, Some(crop)) if short == crop => Some((ResizeMode::CentreCrop, crop)),
         (None, Some(side), None) => Some((ResizeMode::Squeeze, side)),
         (None, Some(side), Some(crop)) if side == crop => Some((ResizeMode::Squeeze, side)),
@@ -119,7 +137,7 @@ fn hf_square(config: &Value, by: &str) -> anyhow::Result<Option<(ResizeMode, usi
     };
     let expected = "the shortest side resized to the side of the crop, or a square without a crop";
     fits.map(Some)
-        .ok_or_else(|| unexpected(by, "size and crop_size", expected, config))
+        .ok_or_else(|| keys.unexpected("size and crop_size", expected, keys.config))
 }
 
 /// Reads `preprocessor_config.json`.
@@ -129,36 +147,29 @@ fn hf_square(config: &Value, by: &str) -> anyhow::Result<Option<(ResizeMode, usi
 pub fn hugging_face(config: &Value, by: &str) -> anyhow::Result<Pixels> {
     // A file with several processors has a separate section for images.
     let config = config.get("image_processor").unwrap_or(config);
-    let of = |key: &str| config.get(key).filter(|v| !v.is_null());
-    let (resampling, crop_offset) = hf_arithmetic(config, by)?;
-    let mut pixels = Pixels {
+    let keys = Keys { config, by };
+    let (resampling, crop_offset) = hf_arithmetic(keys)?;
+    let third = |v: &Value| v.as_f64().is_some_and(|f| (f * 255.0 - 1.0).abs() < 1e-6);
+    if let Some(value) = keys.value("rescale_factor").filter(|v| !third(v)) {
+        return Err(keys.unexpected("rescale_factor", "1/255", value));
+    }
+    let numbers = |key| keys.read(key, "three numbers", triple);
+    let (mean, std) = if keys.value("do_normalize") == Some(&Value::Bool(false)) {
+        let by = keys.origin("do_normalize");
+        (stated([0.0; 3], by.clone()), stated([1.0; 3], by))
+    } else {
+        (numbers("image_mean")?, numbers("image_std")?)
+    };
+    let square = hf_square(keys)?;
+    let by = keys.origin("size");
+    Ok(Pixels {
+        mean,
+        std,
+        resize: square.and_then(|(mode, _)| stated(mode, by.clone())),
+        size: square.and_then(|(_, side)| stated(side, by)),
         resampling,
         crop_offset,
-        ..Pixels::default()
-    };
-    let third = |v: &Value| v.as_f64().is_some_and(|f| (f * 255.0 - 1.0).abs() < 1e-6);
-    if let Some(value) = of("rescale_factor").filter(|v| !third(v)) {
-        return Err(unexpected(by, "rescale_factor", "1/255", value));
-    }
-    if of("do_normalize") == Some(&Value::Bool(false)) {
-        let key = format!("{by}, do_normalize");
-        pixels.mean = stated([0.0; 3], key.clone());
-        pixels.std = stated([1.0; 3], key);
-    } else {
-        for (key, into) in [
-            ("image_mean", &mut pixels.mean),
-            ("image_std", &mut pixels.std),
-        ] {
-            if let Some(value) = of(key) {
-                *into = stated(triple(by, key, value)?, format!("{by}, {key}"));
-            }
-        }
-    }
-    if let Some((mode, side)) = hf_square(config, by)? {
-        pixels.resize = stated(mode, format!("{by}, size"));
-        pixels.size = stated(side, format!("{by}, size"));
-    }
-    Ok(pixels)
+    })
 }
 
 /// Reads open_clip's `preprocess_cfg`; a missing key has open_clip's documented default.
@@ -166,57 +177,31 @@ pub fn hugging_face(config: &Value, by: &str) -> anyhow::Result<Pixels> {
 /// # Errors
 /// Bad usage naming the key, for unsupported preprocessing.
 pub fn open_clip(config: &Value, by: &str) -> anyhow::Result<Pixels> {
-    let default = || "default of open_clip's preprocess_cfg".to_owned();
-    let of = |key: &str| config.get(key).filter(|v| !v.is_null());
-    let key_of = |key: &str| format!("{by}, {key}");
+    let keys = Keys { config, by };
+    let default = "default of open_clip's preprocess_cfg";
     // torchvision's transforms of Pillow's images.
-    let resampling = match of("interpolation") {
-        None => stated(Resampling::PillowBicubic, default()),
-        Some(value) => {
-            let resampling = match value.as_str() {
-                Some("bicubic") => Resampling::PillowBicubic,
-                Some("bilinear") => Resampling::PillowBilinear,
-                _ => {
-                    let expected = "bicubic or bilinear";
-                    return Err(unexpected(by, "interpolation", expected, value));
-                }
-            };
-            stated(resampling, key_of("interpolation"))
-        }
+    let filter = |value: &Value| match value.as_str() {
+        Some("bicubic") => Some(Resampling::PillowBicubic),
+        Some("bilinear") => Some(Resampling::PillowBilinear),
+        _ => None,
     };
-    if let Some(value) = of("mode").filter(|v| v.as_str() != Some("RGB")) {
-        return Err(unexpected(by, "mode", "RGB", value));
+    let resampling = keys.read("interpolation", "bicubic or bilinear", filter)?;
+    if let Some(value) = keys.value("mode").filter(|v| v.as_str() != Some("RGB")) {
+        return Err(keys.unexpected("mode", "RGB", value));
     }
-    let numbers = |key: &str, or: [f32; 3]| -> anyhow::Result<_> {
-        Ok(match of(key) {
-            Some(value) => stated(triple(by, key, value)?, key_of(key)),
-            None => stated(or, default()),
-        })
+    let mode = |value: &Value| match value.as_str() {
+        Some("shortest") => Some(ResizeMode::CentreCrop),
+        Some("squash") => Some(ResizeMode::Squeeze),
+        _ => None,
     };
-    let resize = match of("resize_mode") {
-        None => stated(ResizeMode::CentreCrop, default()),
-        Some(value) => {
-            let mode = match value.as_str() {
-                Some("shortest") => ResizeMode::CentreCrop,
-                Some("squash") => ResizeMode::Squeeze,
-                _ => return Err(unexpected(by, "resize_mode", "shortest or squash", value)),
-            };
-            stated(mode, key_of("resize_mode"))
-        }
-    };
-    let size = match of("size") {
-        None => None,
-        Some(value) => {
-            let side = square(value).ok_or_else(|| unexpected(by, "size", "a square", value))?;
-            stated(side, key_of("size"))
-        }
-    };
+    let resize = keys.read("resize_mode", "shortest or squash", mode)?;
+    let numbers = |key| keys.read(key, "three numbers", triple);
     Ok(Pixels {
-        mean: numbers("mean", OPENAI.0)?,
-        std: numbers("std", OPENAI.1)?,
-        resize,
-        size,
-        resampling,
+        mean: numbers("mean")?.or_else(|| stated(OPENAI.0, default)),
+        std: numbers("std")?.or_else(|| stated(OPENAI.1, default)),
+        resize: resize.or_else(|| stated(ResizeMode::CentreCrop, default)),
+        size: keys.read("size", "a square", square)?,
+        resampling: resampling.or_else(|| stated(Resampling::PillowBicubic, default)),
         crop_offset: None,
     })
 }

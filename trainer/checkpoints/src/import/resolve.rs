@@ -7,7 +7,7 @@ use espalier_io::exit::usage;
 
 use super::choices::{Choice, Choices, missing_choices};
 use super::flags::{ActivationName, Flags, ResamplingName, ResizeName, TokenizerName, triple};
-use super::stated_config::{MaybeStated, Pixels, Stated, StatedConfig, stated};
+use super::stated_config::{MaybeStated, Pixels, StatedConfig, stated};
 use crate::layout::{Layout, Measured};
 
 /// An architecture and the choices it consists of.
@@ -52,42 +52,30 @@ fn preprocess(
     let or = |flag: Option<[f32; 3]>, named: &MaybeStated<[f32; 3]>| {
         flag.or(named.as_ref().map(|m| m.value))
     };
-    let mean = or(
-        triple("--image-mean", flags.image_mean.as_ref())?,
-        &by_flag.mean,
-    );
-    let std = or(
-        triple("--image-std", flags.image_std.as_ref())?,
-        &by_flag.std,
-    );
+    let mean = triple("--image-mean", flags.image_mean.as_ref())?;
+    let std = triple("--image-std", flags.image_std.as_ref())?;
     let resize = flags.image_resize_mode.map(ResizeName::value);
     let resize = resize.or(by_flag.resize.as_ref().map(|r| r.value));
     let (stored_mean, stored_std) = evidence.pixels.unzip();
     // A configuration counts more than the tensors beside the weights.
     let or_stored = |named: &MaybeStated<[f32; 3]>, stored: Option<[f32; 3]>, tensor: &str| {
-        let stored = stored.map(|value| Stated {
-            value,
-            by: format!("tensor `{tensor}`"),
-        });
+        let stored = stored.and_then(|value| stated(value, format!("tensor `{tensor}`")));
         named.clone().or(stored)
     };
     let mean = choices.choose(
         "pixel mean",
-        ("--image-mean or --preprocess", mean),
+        ("--image-mean or --preprocess", or(mean, &by_flag.mean)),
         or_stored(&of_source.mean, stored_mean, "pixel_mean"),
-        None,
     );
     let std = choices.choose(
         "pixel standard deviation",
-        ("--image-std or --preprocess", std),
+        ("--image-std or --preprocess", or(std, &by_flag.std)),
         or_stored(&of_source.std, stored_std, "pixel_std"),
-        None,
     );
     let resize = choices.choose(
         "resize mode",
         ("--image-resize-mode or --preprocess", resize),
         of_source.resize.clone(),
-        None,
     );
     let (resampling, crop_offset) = arithmetic(choices, flags, of_source, by_flag);
     for size in [&of_source.size, &by_flag.size].into_iter().flatten() {
@@ -126,17 +114,13 @@ fn arithmetic(
         "resampling",
         ("--image-resampling or --preprocess", named),
         source.or_else(|| stated(Resampling::PillowBicubic, default)),
-        None,
     );
+    let named = by_flag.crop_offset.as_ref().map(|o| o.value);
     let source = of_source.crop_offset.clone();
     let crop_offset = choices.choose(
         "offset of the crop",
-        (
-            "--preprocess",
-            by_flag.crop_offset.as_ref().map(|o| o.value),
-        ),
+        ("--preprocess", named),
         source.or_else(|| stated(CropOffset::HalfToEven, default)),
-        None,
     );
     (
         resampling.unwrap_or_default(),
@@ -169,31 +153,23 @@ fn image_encoder(
     let width = choices.size("width of the image encoder", v.width, m.vision_width);
     let layers = choices.size("layers of the image encoder", v.layers, m.vision_layers);
     let flag = ("--heads", flags.heads);
-    let heads = choices.choose("heads of the image encoder", flag, v.heads, None);
+    let heads = choices.choose("heads of the image encoder", flag, v.heads);
     let hidden = choices.size(
         "feed-forward of the image encoder",
         v.hidden,
         m.vision_hidden,
     );
     let act = ("--activation", flags.activation.map(ActivationName::value));
-    let act = choices.choose("activation of the image encoder", act, v.activation, None);
-    let eps = choices.choose(
-        "norm epsilon of the image encoder",
-        ("", None),
-        v.norm_eps,
-        None,
-    );
-    let positions = stated.positions.clone();
-    let positions = choices.choose("image positions", ("", None), positions, None);
-    let pool = choices.choose("image feature", ("", None), stated.pool.clone(), None);
-    let pre_norm = choices.choose(
+    let act = choices.choose("activation of the image encoder", act, v.activation);
+    let eps = choices.find("norm epsilon of the image encoder", v.norm_eps, None);
+    let positions = choices.find("image positions", stated.positions.clone(), None);
+    let pool = choices.find("image feature", stated.pool.clone(), None);
+    let pre_norm = choices.find(
         "norm before the first block",
-        ("", None),
         stated.pre_norm.clone(),
         Some(evidence.pre_norm),
     );
-    let bias = stated.patch_bias.clone();
-    let bias = choices.choose("patch bias", ("", None), bias, None);
+    let bias = choices.find("patch bias", stated.patch_bias.clone(), None);
     Some(
         VitConfig::new(image_size, patch, width, layers, heads?)
             .with_activation(act?)
@@ -220,23 +196,13 @@ fn text_encoder(
     let width = choices.size("width of the text encoder", t.width, m.text_width);
     let layers = choices.size("layers of the text encoder", t.layers, m.text_layers);
     let flag = ("--text-heads", flags.text_heads);
-    let heads = choices.choose("heads of the text encoder", flag, t.heads, None);
+    let heads = choices.choose("heads of the text encoder", flag, t.heads);
     let hidden = choices.size("feed-forward of the text encoder", t.hidden, m.text_hidden);
     let act = ("--activation", flags.activation.map(ActivationName::value));
-    let act = choices.choose("activation of the text encoder", act, t.activation, None);
-    let eps = choices.choose(
-        "norm epsilon of the text encoder",
-        ("", None),
-        t.norm_eps,
-        None,
-    );
+    let act = choices.choose("activation of the text encoder", act, t.activation);
+    let eps = choices.find("norm epsilon of the text encoder", t.norm_eps, None);
     let rules = ("--tokenizer", flags.tokenizer.map(TokenizerName::value));
-    let rules = choices.choose(
-        "rules of the tokenizer",
-        rules,
-        stated.tokenizer.clone(),
-        None,
-    );
+    let rules = choices.choose("rules of the tokenizer", rules, stated.tokenizer.clone());
     Some(
         TextConfig::new(vocab, context, width, layers, heads?)
             .with_tokenizer(rules?)

@@ -12,11 +12,11 @@ use serde_json::{Value, json};
 use super::choices::Choice;
 use super::convert::{self, Match};
 use super::pipeline::{self, About};
-use super::sidecars::licence_of;
+use super::sidecars::licence;
 use super::source::Files;
 use super::store::Store;
 use crate::first_weights::first_weights;
-use crate::layout::{Layout, POSITIONS, SEGMENTS};
+use crate::layout::{Layout, SEGMENTS, TEXT_POSITIONS};
 use crate::model_file::{self, ModelCard, Origin, WORD_PIECES, preprocess};
 
 /// Width of the hidden layer of the new layers, for each number of a feature.
@@ -26,13 +26,9 @@ const HEAD_FACTOR: usize = 3;
 pub struct Plan {
     /// The parts that every import has.
     pub common: pipeline::Plan,
+    /// Tensors of the image encoder and of what both encoders share.
     image: Tensors,
     seed: u64,
-}
-
-/// Returns whether a file is of this family.
-pub fn is_sentence_encoder(store: &Store) -> bool {
-    Layout::of(store.names()) == Some(Layout::Bert)
 }
 
 /// Determines the architecture of a file, and how its tensors fit, without reading them. `image` is the
@@ -47,23 +43,18 @@ pub fn plan(
     image: &Path,
     (seed, about): (u64, &About),
 ) -> anyhow::Result<Plan> {
-    let (_, _, card, tensors) = model_file::read(image)?;
+    let (_, _, card, mut tensors) = model_file::read(image)?;
+    tensors
+        .tensors
+        .retain(|name, _| !name.starts_with("textual"));
     let (text, choices) = text_config(files, store)?;
     let config = card.config.clone().with_text(text);
     config.validate()?;
     check_vocabulary(files, &config)?;
-    let mut matched = Match::of(
-        store,
-        Layout::Bert,
-        config.lift,
-        &Layout::Bert.mappings(&config),
-    );
+    let mappings = Layout::Bert.mappings(&config);
+    let mut matched = Match::of(store, Layout::Bert, config.lift, &mappings);
     matched.unused.retain(|name| name != SEGMENTS);
-    let readme = files.text("README.md")?;
-    let licence = about
-        .licence
-        .clone()
-        .or_else(|| readme.as_deref().and_then(licence_of));
+    let licence = licence(files, about.licence.as_ref())?;
     let origin = match card.origin {
         Some(image) => Origin {
             source: format!("{} and {}", image.source, files.label),
@@ -131,10 +122,8 @@ fn text_config(files: &Files, store: &Store) -> anyhow::Result<(TextConfig, Vec<
         }
     }
     let pooling = files.json("1_Pooling/config.json")?;
-    let mean = pooling
-        .as_ref()
-        .and_then(|pooling| pooling.get("pooling_mode_mean_tokens"));
-    if mean == Some(&json!(false)) {
+    let is_other = |pooling: &Value| pooling["pooling_mode_mean_tokens"] == json!(false);
+    if pooling.as_ref().is_some_and(is_other) {
         return Err(usage(
             "1_Pooling/config.json: expected an encoder whose feature is the mean of its tokens",
         ));
@@ -152,12 +141,8 @@ fn text_config(files: &Files, store: &Store) -> anyhow::Result<(TextConfig, Vec<
         number("num_attention_heads")?,
     );
     text.d_hidden = Some(number("intermediate_size")?);
-    text.norm_eps = Some(
-        stated
-            .get("layer_norm_eps")
-            .and_then(Value::as_f64)
-            .unwrap_or(1e-12),
-    );
+    let eps = stated.get("layer_norm_eps").and_then(Value::as_f64);
+    text.norm_eps = Some(eps.unwrap_or(1e-12));
     text.family = TextFamily::Bert;
     text.d_head = Some(HEAD_FACTOR * width);
     let choices = vec![
@@ -200,26 +185,18 @@ fn check_vocabulary(files: &Files, config: &DualConfig) -> anyhow::Result<()> {
 /// finite.
 pub fn tensors(store: &mut Store, plan: &Plan) -> anyhow::Result<Tensors> {
     let config = &plan.common.card.config;
-    let mut found =
-        convert::read_fitting(store, &plan.common.matched, &Layout::Bert.mappings(config))?;
+    let mappings = Layout::Bert.mappings(config);
+    let mut found = convert::read_fitting(store, &plan.common.matched, &mappings)?;
     let segments = store.read(SEGMENTS)?;
-    if let Some(positions) = found.tensors.get_mut(POSITIONS) {
+    if let Some(positions) = found.tensors.get_mut(TEXT_POSITIONS) {
         for position in positions.data.chunks_mut(config.text.d_model) {
-            position
-                .iter_mut()
-                .zip(&segments)
-                .for_each(|(value, segment)| *value += segment);
+            for (value, segment) in position.iter_mut().zip(&segments) {
+                *value += segment;
+            }
         }
     }
     let mut tensors = first_weights(config, plan.seed)?;
-    let image = plan
-        .image
-        .tensors
-        .iter()
-        .filter(|(name, _)| !name.starts_with("textual"));
-    tensors
-        .tensors
-        .extend(image.map(|(name, tensor)| (name.clone(), tensor.clone())));
+    tensors.tensors.extend(plan.image.tensors.clone());
     tensors.tensors.extend(found.tensors);
     Ok(tensors)
 }

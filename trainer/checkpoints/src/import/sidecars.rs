@@ -92,9 +92,16 @@ pub(super) fn check_vocabulary(files: &Files, vocab: usize) -> anyhow::Result<Ch
     Ok(Choice::new("tokenizer", value, by))
 }
 
+/// Returns the licence that the user states, else that of a README beside the weights.
+pub(super) fn licence(files: &Files, stated: Option<&String>) -> anyhow::Result<Option<String>> {
+    let readme = files.text("README.md")?;
+    let stated = stated.cloned();
+    Ok(stated.or_else(|| licence_of(&readme?)))
+}
+
 /// Returns the value of `license:` in the front matter of a README; where that is `other`, the
 /// value of `license_name:`.
-pub(super) fn licence_of(readme: &str) -> Option<String> {
+fn licence_of(readme: &str) -> Option<String> {
     let matter = readme.strip_prefix("---")?.split("\n---").next()?;
     let value = |key: &str| {
         let line = matter.lines().find_map(|l| l.strip_prefix(key))?;

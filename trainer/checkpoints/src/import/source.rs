@@ -141,32 +141,28 @@ impl Files {
     /// Bad usage: nothing there, no weights, a missing shard, or with `offline` a file that is not
     /// in the cache; another error (exit code 1) if the hub cannot be reached.
     pub fn find(source: &str, named: Option<&str>, offline: bool) -> anyhow::Result<Self> {
-        let plain = |name: &&str| !name.contains("..") && !name.starts_with('/');
-        if named.is_some_and(|n| !plain(&n)) {
+        let is_outside = |name: &str| name.contains("..") || name.starts_with('/');
+        if named.is_some_and(is_outside) {
             return Err(usage(
                 "--file: expected the name of a file inside the source",
             ));
         }
-        let (origin, first) = if let Some(id) = source.strip_prefix("hf-hub:") {
+        if let Some(id) = source.strip_prefix("hf-hub:") {
             return Self::in_hub(Hub::open(id, offline)?, named);
-        } else {
-            let path = PathBuf::from(source.strip_prefix("local-dir:").unwrap_or(source));
-            if path.is_dir() {
-                let origin = Origin::Folder(path);
-                let first = choose(&origin, named)?;
-                (origin, first)
-            } else if path.is_file() && !source.starts_with("local-dir:") {
-                let folder = path.parent().unwrap_or(Path::new("")).to_owned();
-                let name = path.file_name().unwrap_or_default();
-                (Origin::Folder(folder), name.to_string_lossy().into_owned())
-            } else {
-                return Err(usage(format!(
-                    "{source}: expected hf-hub:org/name, local-dir:PATH, a folder or a file, \
-                     found nothing there"
-                )));
-            }
-        };
-        Self::of(origin, &first)
+        }
+        let path = PathBuf::from(source.strip_prefix("local-dir:").unwrap_or(source));
+        if path.is_dir() {
+            return Self::chosen(Origin::Folder(path), named);
+        }
+        if path.is_file() && !source.starts_with("local-dir:") {
+            let folder = path.parent().unwrap_or(Path::new("")).to_owned();
+            let name = path.file_name().unwrap_or_default();
+            return Self::of(Origin::Folder(folder), &name.to_string_lossy());
+        }
+        Err(usage(format!(
+            "{source}: expected hf-hub:org/name, local-dir:PATH, a folder or a file, found nothing \
+             there"
+        )))
     }
 
     /// Finds the files of a repository.
@@ -174,7 +170,10 @@ impl Files {
     /// # Errors
     /// As [`find`](Self::find).
     pub fn in_hub(hub: Hub, named: Option<&str>) -> anyhow::Result<Self> {
-        let origin = Origin::Hub(hub);
+        Self::chosen(Origin::Hub(hub), named)
+    }
+
+    fn chosen(origin: Origin, named: Option<&str>) -> anyhow::Result<Self> {
         let first = choose(&origin, named)?;
         Self::of(origin, &first)
     }

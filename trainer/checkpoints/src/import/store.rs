@@ -9,6 +9,7 @@ use espalier_io::disk::safetensors_file::SafetensorsFile;
 use espalier_io::disk::{content, read};
 use espalier_io::exit::usage;
 
+use super::dictionary::Weights;
 use super::legacy_file::{self, LegacyFile};
 use super::prefix;
 use super::torch_file::TorchFile;
@@ -73,10 +74,8 @@ fn format_of(path: &Path, start: &[u8]) -> anyhow::Result<Format> {
     }
     match content::recognise(start) {
         Some(found) => Err(usage(format!(
-            "{}: expected a safetensors file or a PyTorch file, found {}; {}",
-            path.display(),
-            found.name,
-            found.advice
+            "{}: expected a safetensors file or a PyTorch file, found {found}",
+            path.display()
         ))),
         None => Ok(Format::Safetensors),
     }
@@ -160,20 +159,22 @@ impl Store {
     }
 
     fn add_torch(&mut self, path: &Path, mut torch: TorchFile) -> anyhow::Result<()> {
-        self.other_entries.append(&mut torch.other_entries);
-        self.entered = torch.keys.join("/");
         self.root = self.root.take().or(torch.root()?);
-        self.add(path, torch.shapes())?;
+        self.add_weights(path, &mut torch.weights)?;
         self.files.push(OpenFile::Torch(Box::new(torch)));
         Ok(())
     }
 
     fn add_legacy(&mut self, path: &Path, mut legacy: LegacyFile) -> anyhow::Result<()> {
-        self.other_entries.append(&mut legacy.other_entries);
-        self.entered = legacy.keys.join("/");
-        self.add(path, legacy.shapes())?;
+        self.add_weights(path, &mut legacy.weights)?;
         self.files.push(OpenFile::Legacy(Box::new(legacy)));
         Ok(())
+    }
+
+    fn add_weights(&mut self, path: &Path, weights: &mut Weights) -> anyhow::Result<()> {
+        self.other_entries.append(&mut weights.others);
+        self.entered = weights.keys.join("/");
+        self.add(path, weights.shapes())
     }
 
     fn add(&mut self, path: &Path, shapes: Vec<(String, Vec<usize>)>) -> anyhow::Result<()> {

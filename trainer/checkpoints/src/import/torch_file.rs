@@ -1,13 +1,12 @@
 //! Reads a PyTorch archive: a zip with one pickle, which describes tensors, and a file per storage.
 
-use std::collections::BTreeMap;
 use std::io::{Read, Seek};
 use std::path::{Path, PathBuf};
 
 use espalier_io::exit::usage;
 use zip::{CompressionMethod, ZipArchive};
 
-use super::dictionary;
+use super::dictionary::{self, Weights};
 use super::pickle::{self, Node, Storage, TensorView};
 
 /// Maximum size of a pickle in bytes; that of a large model with its optimiser has some hundred
@@ -27,15 +26,11 @@ pub struct TorchFile {
     archive: Archive,
     /// Folder inside the archive.
     folder: String,
-    tensors: BTreeMap<String, TensorView>,
+    pub(super) weights: Weights,
     /// The last storage read and its numbers; consecutive tensors often share a storage.
     last: Option<(Storage, Vec<f32>)>,
     /// Root of the embedding space, stored next to the weights (MERU's CLIP baselines).
     root: Option<TensorView>,
-    /// Keys that lead to the weights of a training checkpoint.
-    pub keys: Vec<String>,
-    /// Keys of the other entries of a training checkpoint, besides the weights.
-    pub other_entries: Vec<String>,
 }
 
 /// Reads an uncompressed file in the archive; fails if it has more than `most` bytes.
@@ -101,8 +96,9 @@ impl TorchFile {
         let bytes = stored(&mut archive, &format!("{folder}data.pkl"), MAX_PICKLE)?;
         let (arena, top) = pickle::read(&bytes)?;
         let weights = dictionary::find(&arena, top)?;
-        let tensors = weights.tensors(&arena)?;
-        let root = arena.lookup(top, "root").filter(|_| weights.dict != top);
+        let root = arena
+            .lookup(top, "root")
+            .filter(|_| !weights.keys.is_empty());
         let root = root.and_then(|at| match arena.get(at) {
             Node::Tensor(view) => Some(view.clone()),
             _ => None,
@@ -111,18 +107,10 @@ impl TorchFile {
             path: path.to_owned(),
             archive,
             folder,
-            tensors,
+            weights,
             last: None,
             root,
-            keys: weights.keys,
-            other_entries: weights.others,
         })
-    }
-
-    /// Returns the names and shapes of all tensors.
-    pub fn shapes(&self) -> Vec<(String, Vec<usize>)> {
-        let shapes = self.tensors.iter();
-        shapes.map(|(n, t)| (n.clone(), t.shape.clone())).collect()
     }
 
     /// Reads the numbers of a tensor in row-major order.
@@ -130,7 +118,7 @@ impl TorchFile {
     /// # Errors
     /// Bad usage: no such tensor, not floats, or an archive that is corrupt or truncated.
     pub fn read(&mut self, name: &str) -> anyhow::Result<Vec<f32>> {
-        let view = self.tensors.get(name).cloned();
+        let view = self.weights.tensors.get(name).cloned();
         let found = view
             .ok_or_else(|| "not found".to_owned())
             .and_then(|view| self.numbers(&view));

@@ -3,13 +3,12 @@
 use espalier_core::model::DualConfig;
 
 use super::blocks::{self, BlockStack, Style, TEXTUAL};
+use super::table::{TEXT_POSITIONS, TOKENS};
 use super::tensor_mapping::TensorMapping;
 
 /// The embeddings of the kinds of segments. All our texts are of the first kind, whose row is added to
 /// the positions.
 pub const SEGMENTS: &str = "embeddings.token_type_embeddings.weight";
-/// Our name of the positions.
-pub const POSITIONS: &str = "textual.posit_embed";
 
 const LAYERS: BlockStack = BlockStack {
     prefix: "encoder.layer",
@@ -21,13 +20,9 @@ pub(super) fn mappings(config: &DualConfig) -> Vec<TensorMapping> {
     let text = &config.text;
     let d = text.d_model;
     let embeddings = [
+        (TOKENS, "word_embeddings.weight", vec![text.vocab_size, d]),
         (
-            "textual.token_embed.weight",
-            "word_embeddings.weight",
-            vec![text.vocab_size, d],
-        ),
-        (
-            POSITIONS,
+            TEXT_POSITIONS,
             "position_embeddings.weight",
             vec![text.context, d],
         ),
@@ -40,12 +35,7 @@ pub(super) fn mappings(config: &DualConfig) -> Vec<TensorMapping> {
             TensorMapping::renamed(ours, format!("embeddings.{theirs}"), shape)
         })
         .collect();
-    out.extend(blocks::mappings(
-        TEXTUAL,
-        LAYERS,
-        text.n_layers,
-        d,
-        text.hidden(),
-    ));
+    let sizes = [text.n_layers, d, text.hidden()];
+    out.extend(blocks::mappings(TEXTUAL, LAYERS, sizes));
     out
 }

@@ -117,9 +117,7 @@ pub(super) const TEXTUAL: BlockStack = BlockStack {
 pub(super) fn mappings(
     ours: BlockStack,
     theirs: BlockStack,
-    layers: usize,
-    d: usize,
-    h: usize,
+    [layers, d, h]: [usize; 3],
 ) -> Vec<TensorMapping> {
     let mut out = Vec::with_capacity(12 * layers);
     for layer in 0..layers {

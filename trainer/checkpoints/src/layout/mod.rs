@@ -15,11 +15,13 @@ mod tensor_mapping;
 
 use espalier_core::model::{DualConfig, LiftKind};
 
-pub use bert::{POSITIONS, SEGMENTS};
+pub use bert::SEGMENTS;
 pub use convert::{export_tensors, import_tensor};
 pub use efficientnet::{CLASSIFIER, classifier};
+pub use meru::causal_mask;
 pub use name::Layout;
 pub use shapes::Measured;
+pub use table::{PROJECTION, TEXT_POSITIONS};
 pub use tensor_mapping::{TensorMapping, Transform};
 
 impl Layout {
@@ -48,8 +50,6 @@ impl Layout {
         }
     }
 }
-
-pub use meru::causal_mask;
 
 #[cfg(test)]
 mod tests {

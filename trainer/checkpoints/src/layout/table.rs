@@ -76,8 +76,10 @@ use When::{Always, ClassToken, PatchBias, PreNorm};
 pub(super) const KERNEL: &str = "visual.patch_embed.proj.weight";
 pub(super) const POSITIONS: &str = "visual.pos_embed";
 pub(super) const TOKENS: &str = "textual.token_embed.weight";
-pub(super) const TEXT_POSITIONS: &str = "textual.posit_embed";
-pub(super) const PROJECTION: &str = "visual_proj.weight";
+/// Our name of the positions of texts.
+pub const TEXT_POSITIONS: &str = "textual.posit_embed";
+/// Our name of the projection of the features of images.
+pub const PROJECTION: &str = "visual_proj.weight";
 
 /// The table by our names, which are those of the MERU family.
 #[rustfmt::skip]
@@ -202,20 +204,10 @@ pub(super) fn mappings(layout: Layout, config: &DualConfig) -> Vec<TensorMapping
     }
     let (v, t) = (&config.vision, &config.text);
     let [image, text] = stacks(layout);
-    out.extend(blocks::mappings(
-        VISUAL,
-        image,
-        v.n_layers,
-        v.d_model,
-        v.hidden(),
-    ));
-    out.extend(blocks::mappings(
-        TEXTUAL,
-        text,
-        t.n_layers,
-        t.d_model,
-        t.hidden(),
-    ));
+    let image_sizes = [v.n_layers, v.d_model, v.hidden()];
+    out.extend(blocks::mappings(VISUAL, image, image_sizes));
+    let text_sizes = [t.n_layers, t.d_model, t.hidden()];
+    out.extend(blocks::mappings(TEXTUAL, text, text_sizes));
     out
 }
 

@@ -65,10 +65,8 @@ pub fn find(folder: &Path) -> Option<Kept> {
 
 /// Lists the kept models by name.
 pub fn all() -> Vec<Kept> {
-    let entries = fs::read_dir(cache_folder("models"))
-        .into_iter()
-        .flatten()
-        .flatten();
+    let entries = fs::read_dir(cache_folder("models"));
+    let entries = entries.into_iter().flatten().flatten();
     let mut found: Vec<Kept> = entries.filter_map(|entry| find(&entry.path())).collect();
     found.sort_by(|a, b| (&a.source.name, &a.folder).cmp(&(&b.source.name, &b.folder)));
     found
@@ -81,9 +79,6 @@ pub fn newest(name: &str) -> Option<Kept> {
 }
 
 /// Writes where a model comes from, before its weights.
-///
-/// # Errors
-/// A failing disk.
 pub(super) fn describe(folder: &Path, source: &Source) -> anyhow::Result<()> {
     fs::create_dir_all(folder).with_context(|| format!("creating {}", folder.display()))?;
     write_atomic(&folder.join(SOURCE), &serde_json::to_vec_pretty(source)?)
@@ -94,10 +89,10 @@ pub(super) fn describe(folder: &Path, source: &Source) -> anyhow::Result<()> {
 /// # Errors
 /// Bad usage if there is none; a failing disk.
 pub fn remove(name: &str) -> anyhow::Result<Vec<Kept>> {
-    let own = all().into_iter().filter(|kept| kept.source.name == name);
-    let own: Vec<Kept> = own.collect();
+    let (own, others): (Vec<Kept>, Vec<Kept>) =
+        all().into_iter().partition(|kept| kept.source.name == name);
     if own.is_empty() {
-        let known: Vec<String> = all().into_iter().map(|kept| kept.source.name).collect();
+        let known: Vec<String> = others.into_iter().map(|kept| kept.source.name).collect();
         return Err(usage(format!(
             "{name}: expected the name of a model in the cache {}, found {}",
             cache_folder("models").display(),

@@ -11,7 +11,6 @@ use sha2::{Digest, Sha256};
 
 use super::cache::{self, Source};
 use super::published::Published;
-use crate::import::efficientnet::is_efficientnet;
 use crate::import::flags::Flags;
 use crate::import::hub::Hub;
 use crate::import::pipeline::{self, About};
@@ -43,7 +42,7 @@ fn convert(
         // A checkpoint of this program, as `export` or a run wrote it.
         return Ok(files.weights.first().cloned().unwrap_or_default());
     }
-    if is_efficientnet(&store) {
+    if Layout::of(store.names()) == Some(Layout::EfficientnetLite) {
         return Err(usage(format!(
             "{}: expected encoders of images and texts, found an image encoder with a classifier; convert \
              it with `trainer import`, which also takes its labels, and name the result",
@@ -152,8 +151,8 @@ pub(super) fn hub(text: &str, model: Option<&Published>, offline: bool) -> anyho
     let key = key.strip_prefix("hf-hub:").unwrap_or(&key);
     let key = file.map_or_else(|| key.to_owned(), |file| format!("{key}-{file}"));
     let folder = cache::folder_of(&key);
-    if let Some(kept) = cache::find(&folder) {
-        return Ok(kept.folder);
+    if cache::find(&folder).is_some() {
+        return Ok(folder);
     }
     let files = Files::in_hub(hub, file)?;
     let source = Source {

@@ -57,12 +57,6 @@ fn is_foreign(path: &Path) -> bool {
     WEIGHTS.contains(&&*extension) && convert::is_foreign(path)
 }
 
-/// Lists the short names of models.
-pub fn names() -> Vec<&'static str> {
-    let published = PUBLISHED.iter().map(|published| published.name);
-    SHIPPED.into_iter().chain(published).collect()
-}
-
 impl ModelName {
     /// Parses a name. A path that exists comes first; one that has a short name is given as
     /// `./default`.
@@ -90,10 +84,12 @@ impl ModelName {
         if let Some(published) = PUBLISHED.iter().find(|known| known.name == text) {
             return Ok(Self::Published(published));
         }
+        let published = PUBLISHED.iter().map(|published| published.name);
+        let names: Vec<&str> = SHIPPED.into_iter().chain(published).collect();
         Err(usage(format!(
             "{text}: expected a run folder, a checkpoint folder, a bundle or a .safetensors file, found no \
              such path; a model may also be named hf-hub:org/name, local-dir:PATH, or one of {}",
-            names().join(", ")
+            names.join(", ")
         )))
     }
 }

@@ -15,6 +15,26 @@ pub fn image(file: Option<&str>) -> String {
     })
 }
 
+/// Returns the front matter of a card: what hosts of models read. `source` is the name of a repository
+/// of the hub that the model was made from, also with a revision.
+pub fn front_matter(
+    library: &str,
+    terms: Option<&str>,
+    source: Option<&str>,
+    tags: &str,
+) -> String {
+    // Hosts know identifiers; other terms are stated in the card.
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-.".contains(c);
+    let is_identifier = |terms: &&str| !terms.is_empty() && terms.chars().all(is_plain);
+    let licence = terms.filter(is_identifier).unwrap_or("other");
+    let base = source.and_then(|source| source.split('@').next());
+    let base = base.map_or_else(String::new, |base| format!("base_model: {base}\n"));
+    format!(
+        "---\nlibrary_name: {library}\npipeline_tag: zero-shot-image-classification\n\
+         license: {licence}\n{base}tags: [espalier, {tags}]\n---\n\n"
+    )
+}
+
 /// Returns a card with front matter, in the convention of model cards.
 pub(super) fn write(
     card: &ModelCard,
@@ -25,11 +45,14 @@ pub(super) fn write(
     let c = &card.config;
     let (v, t) = (&c.vision, &c.text);
     let origin = card.origin.as_ref();
-    let mut out = front_matter(card, layout);
+    let terms = origin.and_then(|o| o.licence.as_deref());
+    let source = origin.and_then(|o| o.source.strip_prefix("hf-hub:"));
+    let tags = format!("image-text, clip, {}", card.method);
+    let mut out = front_matter(layout.library(), terms, source, &tags);
     // Writing to a String cannot fail.
     let _ = write!(
         out,
-        "\n# {name}\n\n{preview}\
+        "# {name}\n\n{preview}\
          A model of images and texts, trained with `{method}`, written for {title}.\n\n\
          | | |\n|---|---|\n\
          | image encoder | {size} px, patch {patch}, width {dv}, {lv} layers, {hv} heads, {av:?} |\n\
@@ -59,45 +82,12 @@ pub(super) fn write(
     if let Some(origin) = origin {
         let _ = writeln!(out, "| imported from | {} |", origin.source);
     }
-    if let Some(terms) = origin.and_then(|o| o.licence.as_deref()) {
+    if let Some(terms) = terms {
         let line = terms.replace(['\n', '|'], " ");
         let _ = writeln!(out, "| licence of the weights | {line} |");
     }
     if !notes.trim().is_empty() {
         let _ = write!(out, "\n{}\n", notes.trim());
     }
-    out
-}
-
-/// Returns the front matter: what hosts of models read.
-fn front_matter(card: &ModelCard, layout: Layout) -> String {
-    let library = layout.library();
-    let origin = card.origin.as_ref();
-    let terms = origin.and_then(|o| o.licence.as_deref());
-    // Only an identifier is accepted; other terms are stated in the card.
-    let identifier = |l: &&str| {
-        l.chars()
-            .all(|c| c.is_ascii_alphanumeric() || "-.".contains(c))
-    };
-    let licence = terms.filter(identifier).unwrap_or("other");
-    let base = origin.and_then(|o| o.source.strip_prefix("hf-hub:"));
-    let mut out = format!("---\nlibrary_name: {library}\n");
-    // Writing to a String cannot fail.
-    let _ = writeln!(
-        out,
-        "pipeline_tag: zero-shot-image-classification\nlicense: {licence}"
-    );
-    if let Some(base) = base {
-        let _ = writeln!(
-            out,
-            "base_model: {}",
-            base.split('@').next().unwrap_or(base)
-        );
-    }
-    let _ = writeln!(
-        out,
-        "tags: [espalier, image-text, clip, {}]\n---",
-        card.method
-    );
     out
 }

@@ -1,7 +1,5 @@
 //! A checkpoint, and its representation in other formats.
 
-use std::collections::BTreeMap;
-
 use espalier_core::input::ResizeMode;
 use espalier_core::model::{DualConfig, LiftKind};
 use espalier_core::weights::Tensors;
@@ -21,13 +19,15 @@ pub struct Checkpoint {
 }
 
 /// A checkpoint in another format.
+#[derive(Default)]
 pub(super) struct Written {
     /// Name of the weights file.
     pub(super) weights: &'static str,
     /// Tensors besides those of the layout's table.
     pub(super) extra_tensors: Vec<(String, Stored)>,
-    /// Metadata of the weights file.
-    pub(super) metadata: BTreeMap<String, String>,
+    /// The card, as JSON, for the metadata of the weights file; only in files that are to be imported
+    /// as they were.
+    pub(super) card: Option<String>,
     /// Other files.
     pub(super) files: Vec<(&'static str, String)>,
 }

@@ -1,7 +1,5 @@
 //! A folder for `transformers`' CLIPModel and CLIPProcessor.
 
-use std::collections::BTreeMap;
-
 use espalier_core::input::{Resampling, ResizeMode, merges_prefix, symbols};
 use espalier_core::model::{Pool, Positions};
 use espalier_core::nn::Activation;
@@ -114,8 +112,7 @@ pub(super) fn write(checkpoint: &Checkpoint) -> anyhow::Result<Written> {
     files.extend(tokenizer(c.text.vocab_size, c.text.context)?);
     Ok(Written {
         weights: "model.safetensors",
-        extra_tensors: Vec::new(),
-        metadata: BTreeMap::from([("format".into(), "pt".into())]),
         files,
+        ..Written::default()
     })
 }

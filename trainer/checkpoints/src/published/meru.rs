@@ -2,15 +2,12 @@
 //! that strict loading elsewhere expects: the causal mask, and the scalars that PHyCLIP keeps
 //! without using them.
 
-use std::collections::BTreeMap;
-
 use espalier_core::model::LiftKind;
 use espalier_core::weights::HostTensor;
 use espalier_io::disk::weights_file::Stored;
 
 use super::checkpoint::{Checkpoint, Written};
 use crate::layout::{Layout, causal_mask};
-use crate::model_file::PUBLISHED_CARD;
 
 /// Returns the initial values of MERU's scalars: curvature 1, feature scales `d^-0.5`, as
 /// logarithms (notation 2.0).
@@ -37,14 +34,10 @@ pub(super) fn write(checkpoint: &Checkpoint) -> anyhow::Result<Written> {
             extra_tensors.push(((*name).to_owned(), Stored::Floats(scalar)));
         }
     }
-    let card = serde_json::to_string(card)?;
     Ok(Written {
         weights: "model.safetensors",
         extra_tensors,
-        metadata: BTreeMap::from([
-            ("format".into(), "pt".into()),
-            (PUBLISHED_CARD.into(), card),
-        ]),
-        files: Vec::new(),
+        card: Some(serde_json::to_string(card)?),
+        ..Written::default()
     })
 }

@@ -24,6 +24,7 @@ use espalier_io::disk::write::write_atomic;
 use espalier_io::exit::usage;
 
 use crate::layout::{Layout, export_tensors};
+use crate::model_file::PUBLISHED_CARD;
 
 /// What `trainer export` writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -98,7 +99,9 @@ pub fn write(
     let readme = card::write(&checkpoint.card, layout, (name, notes), preview);
     write_atomic(&out.join(CARD), readme.as_bytes())?;
     // The weights last: a folder with weights is complete.
-    weights_file::write(&weights, &tensors, written.metadata)?;
+    let mut metadata = BTreeMap::from([("format".to_owned(), "pt".to_owned())]);
+    metadata.extend(written.card.map(|card| (PUBLISHED_CARD.to_owned(), card)));
+    weights_file::write(&weights, &tensors, metadata)?;
     names.extend([CARD, written.weights].map(str::to_owned));
     names.extend(preview.map(str::to_owned));
     Ok(names)

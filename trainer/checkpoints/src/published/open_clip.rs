@@ -1,7 +1,5 @@
 //! A folder for open_clip: `open_clip_config.json` and `open_clip_model.safetensors`.
 
-use std::collections::BTreeMap;
-
 use espalier_core::input::{Resampling, ResizeMode};
 use espalier_core::model::{Pool, Positions};
 use espalier_core::nn::Activation;
@@ -82,8 +80,7 @@ pub(super) fn write(checkpoint: &Checkpoint) -> anyhow::Result<Written> {
     });
     Ok(Written {
         weights: "open_clip_model.safetensors",
-        extra_tensors: Vec::new(),
-        metadata: BTreeMap::from([("format".into(), "pt".into())]),
         files: vec![("open_clip_config.json", pretty(&config)?)],
+        ..Written::default()
     })
 }

@@ -192,28 +192,18 @@ mod tests {
 
     #[test]
     fn settings_out_of_range_are_named() {
-        let spec = BatchSpec::new(4, 32, 77);
-        spec.check().unwrap();
-        let message = |spec: BatchSpec| spec.check().unwrap_err().to_string();
-        assert_eq!(
-            message(BatchSpec {
-                batch_size: 0,
-                ..spec.clone()
-            }),
-            "batch size must be at least 1, found 0"
-        );
-        assert_eq!(
-            message(BatchSpec {
-                max_broken: 1.5,
-                ..spec.clone()
-            }),
-            "max-broken must be a fraction in [0, 1], found 1.5"
-        );
+        let refused = |change: &dyn Fn(&mut BatchSpec)| {
+            let mut spec = BatchSpec::new(4, 32, 77);
+            spec.check().unwrap();
+            change(&mut spec);
+            spec.check().unwrap_err().to_string()
+        };
+        let found = refused(&|spec| spec.batch_size = 0);
+        assert_eq!(found, "batch size must be at least 1, found 0");
+        let found = refused(&|spec| spec.max_broken = 1.5);
+        assert_eq!(found, "max-broken must be a fraction in [0, 1], found 1.5");
         for min_box_px in [f64::NAN, f64::INFINITY, -1.0] {
-            let found = message(BatchSpec {
-                min_box_px,
-                ..spec.clone()
-            });
+            let found = refused(&|spec| spec.min_box_px = min_box_px);
             assert!(found.starts_with("min-box-px"), "{found}");
         }
     }

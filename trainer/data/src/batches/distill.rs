@@ -7,8 +7,9 @@
 //! others (a sampled softmax).
 
 use std::collections::HashMap;
+use std::iter;
 
-use espalier_core::taxonomy::Taxonomy;
+use espalier_core::taxonomy::{NodeIx, Taxonomy};
 
 use crate::batches::feature_rows::Features;
 
@@ -68,17 +69,10 @@ impl Distill {
         temperature: f64,
         max_labels: usize,
     ) -> Result<(Self, Option<String>), String> {
-        let class_index: HashMap<&str, usize> =
-            (0..).zip(classes).map(|(i, c)| (&**c, i)).collect();
-        let labels: Vec<&str> = taxonomy
-            .labelled()
-            .iter()
-            .map(|ix| taxonomy.node(*ix).id.as_str())
-            .collect();
-        let class_of: Vec<_> = labels
-            .iter()
-            .map(|id| class_index.get(id).copied())
-            .collect();
+        let class_index: HashMap<&String, usize> = classes.iter().zip(0..).collect();
+        let labels = taxonomy.labelled().iter();
+        let class = |ix: &NodeIx| class_index.get(&taxonomy.node(*ix).id).copied();
+        let class_of: Vec<_> = labels.map(class).collect();
         let matched = class_of.iter().flatten().count();
         if matched < 2 {
             return Err(format!(
@@ -88,7 +82,7 @@ impl Distill {
                 classes.first().map_or("", String::as_str)
             ));
         }
-        let unknown = labels.len() - matched;
+        let unknown = class_of.len() - matched;
         let without_label = classes.len() - matched;
         let message = (unknown + without_label > 0).then(|| {
             format!(
@@ -127,12 +121,9 @@ impl Distill {
             .collect();
         let classes: Vec<usize> = known.iter().map(|(_, class)| *class).collect();
         let mut largest = vec![0.0_f32; known.len()];
-        let drawn = teacher_outputs.drawn.iter().flat_map(|(_, logits)| logits);
-        let drawn: Vec<f32> = drawn.copied().collect();
-        for row in [&teacher_outputs.logits, &drawn]
-            .iter()
-            .flat_map(|logits| logits.chunks_exact(self.classes))
-        {
+        let drawn = teacher_outputs.drawn.iter().map(|(_, logits)| logits);
+        let all = iter::once(&teacher_outputs.logits).chain(drawn);
+        for row in all.flat_map(|logits| logits.chunks_exact(self.classes)) {
             let shares = softmax(row, &classes, self.temperature);
             for (largest, share) in largest.iter_mut().zip(shares) {
                 *largest = largest.max(share);
@@ -208,44 +199,33 @@ mod tests {
         // Large logits do not overflow.
         let shifted = row.map(|logit| logit + 500.0);
         let found = distill(1.0, 0).targets(teacher_outputs(&shifted), &chosen);
-        assert!(
-            (found.targets[0] - 0.75).abs() < 1e-3,
-            "{:?}",
-            found.targets
-        );
+        let found = found.targets;
+        assert!((found[0] - 0.75).abs() < 1e-3, "{found:?}");
         // At temperature 2, the probabilities are in the ratio of their square roots.
-        let soft = distill(2.0, 0)
-            .targets(teacher_outputs(&row), &chosen)
-            .targets;
+        let soft = distill(2.0, 0).targets(teacher_outputs(&row), &chosen);
+        let soft = soft.targets;
         assert!((soft[0] / soft[1] - 3.0_f32.sqrt()).abs() < 1e-5);
     }
 
     #[test]
     fn the_teacher_chooses_the_labels_that_some_row_is_likely_to_show() {
-        let rows = [9.0, 0.0, 0.0, 0.0, 0.0, 0.0, 20.0, 9.0];
-        let likely = distill(1.0, 0).likely(&teacher_outputs(&rows), 4);
-        assert_eq!(likely[..2], [place("b"), place("c")]);
-        assert_eq!(likely.len(), 3, "three quarters of four");
-        let known = ["a", "b", "c", "d"].map(|id| distill(1.0, 0).knows(place(id)));
+        let rows = teacher_outputs(&[9.0, 0.0, 0.0, 0.0, 0.0, 0.0, 20.0, 9.0]);
+        let distill = |max_labels| distill(1.0, max_labels);
+        let likely = |limit| distill(0).likely(&rows, limit);
+        assert_eq!(likely(4)[..2], [place("b"), place("c")]);
+        assert_eq!(likely(4).len(), 3, "three quarters of four");
+        assert_eq!(likely(2), [place("b")]);
+        assert!(likely(1).is_empty());
+        let known = ["a", "b", "c", "d"].map(|id| distill(0).knows(place(id)));
         assert_eq!(known, [true, true, true, false]);
-        assert_eq!(
-            distill(1.0, 0).likely(&teacher_outputs(&rows), 2),
-            [place("b")]
-        );
-        assert_eq!(distill(1.0, 0).likely(&teacher_outputs(&rows), 1).len(), 0);
-        assert_eq!(
-            (distill(1.0, 0).max_labels(9), distill(1.0, 5).max_labels(9)),
-            (9, 5)
-        );
+        assert_eq!([0, 5].map(|most| distill(most).max_labels(9)), [9, 5]);
     }
 
     #[test]
     fn a_classifier_of_other_labels_is_refused() {
         let taxonomy = Taxonomy::from_tsv(TREE).unwrap();
         let error = Distill::new(&taxonomy, &["x".to_owned()], 1.0, 0).unwrap_err();
-        assert!(
-            error.contains("matched by synset id, such as `x`"),
-            "{error}"
-        );
+        let expected = "matched by synset id, such as `x`";
+        assert!(error.contains(expected), "{error}");
     }
 }

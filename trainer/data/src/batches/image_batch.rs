@@ -50,10 +50,8 @@ impl Pixels {
     /// Returns `[count, 3, size, size]` in [0, 1]: the values of
     /// [`espalier_core::input::to_planes`].
     pub fn to_planes(&self) -> Vec<f32> {
-        self.bytes
-            .iter()
-            .map(|&byte| f32::from(byte) / 255.0)
-            .collect()
+        let bytes = self.bytes.iter();
+        bytes.map(|&byte| f32::from(byte) / 255.0).collect()
     }
 }
 

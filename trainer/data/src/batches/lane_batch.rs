@@ -165,25 +165,18 @@ fn joined_chains(lanes: &[Batch]) -> Option<Chains> {
         _ => None,
     });
     let tiers = chains.clone().map(|chains| chains.tiers).min()?;
-    let mut halves: [Option<TokenBatch>; 2] = [None, None];
-    for chains in chains {
-        let texts = chains.texts.rows / 2;
-        for (half, joined) in halves.iter_mut().enumerate() {
+    let joined_half = |half: usize| {
+        let halves = chains.clone().map(|chains| {
+            let texts = chains.texts.rows / 2;
             let rows = (0..texts).filter(|row| row % chains.tiers >= chains.tiers - tiers);
             let rows: Vec<usize> = rows.map(|row| half * texts + row).collect();
-            let texts = chains.texts.select(&rows);
-            *joined = Some(match joined.take() {
-                Some(before) => before.followed_by(&texts),
-                None => texts,
-            });
-        }
-    }
-    let [Some(positives), Some(negatives)] = halves else {
-        return None;
+            chains.texts.select(&rows)
+        });
+        halves.reduce(|before, half| before.followed_by(&half))
     };
     Some(Chains {
         tiers,
-        texts: positives.followed_by(&negatives),
+        texts: joined_half(0)?.followed_by(&joined_half(1)?),
     })
 }
 
@@ -231,18 +224,14 @@ mod tests {
         let BatchContent::Chains(chains) = &all.content else {
             panic!("expected chains, found {:?}", all.content)
         };
-        assert_eq!(
-            (chains.tiers, chains.texts.rows, chains.texts.len),
-            (2, 8, 3)
-        );
+        let size = (chains.texts.rows, chains.texts.len);
+        assert_eq!((chains.tiers, size), (2, (8, 3)));
         let firsts = chains.texts.ids.chunks(3).map(|text| text[0]);
         assert!(firsts.eq([11, 12, 20, 21, 14, 15, 22, 23]));
         assert_eq!(&chains.texts.ids[3..9], [12, 12, 0, 20, 0, 0]);
         // Two shards may use the same key for two images.
-        assert_eq!(
-            (&all.shards[..], &all.keys[..]),
-            (&[1, 2][..], &["a".into(), "a".into()][..])
-        );
+        assert_eq!(all.shards, [1, 2]);
+        assert_eq!(all.keys, ["a", "a"]);
         assert_eq!(all.same_images(), None);
         let indices: Vec<u64> = all.position_after.lanes().iter().map(|p| p.index).collect();
         assert_eq!(indices, [1, 2]);
@@ -275,11 +264,8 @@ mod tests {
         };
         let mut all = features(1.0, 2);
         append(&mut all, features(2.0, 1));
-        let all = all.features().unwrap();
-        assert_eq!(
-            (all.values[7], all.values[8], all.values.len()),
-            (1.0, 2.0, 12)
-        );
+        let all = &all.features().unwrap().values;
+        assert_eq!((all[7], all[8], all.len()), (1.0, 2.0, 12));
     }
 
     #[test]

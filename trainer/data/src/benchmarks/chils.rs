@@ -1,7 +1,7 @@
 //! Two-level label sets in the format of CHILS: a JSON object that maps each superclass to its
 //! subclasses (notation 6.6).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::records::error::{DataError, Result};
@@ -32,17 +32,15 @@ impl TwoLevels {
 
     /// Returns all names, superclasses and subclasses, without duplicates, sorted.
     pub fn labels(&self) -> Vec<String> {
-        let mut labels: Vec<String> = self.below.keys().cloned().collect();
-        labels.extend(self.below.values().flatten().cloned());
-        labels.sort();
-        labels.dedup();
-        labels
+        let all = self.below.keys().chain(self.below.values().flatten());
+        let labels: BTreeSet<&String> = all.collect();
+        labels.into_iter().cloned().collect()
     }
 
     /// Returns the superclass of a subclass, the first if there are several.
     pub fn above(&self, subclass: &str) -> Option<&str> {
-        let contains = |list: &&Vec<String>| list.iter().any(|s| s == subclass);
-        let found = self.below.iter().find(|(_, list)| contains(list));
+        let mut all = self.below.iter();
+        let found = all.find(|(_, list)| list.iter().any(|s| s == subclass));
         found.map(|(superclass, _)| superclass.as_str())
     }
 }
@@ -55,16 +53,11 @@ mod tests {
     fn both_levels_are_labels() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("living17.json");
-        std::fs::write(
-            &path,
-            r#"{"bear": ["ice bear", "sloth bear"], "bear cub": ["bear"]}"#,
-        )
-        .unwrap();
+        let json = r#"{"bear": ["ice bear", "sloth bear"], "bear cub": ["bear"]}"#;
+        std::fs::write(&path, json).unwrap();
         let classes = TwoLevels::open(&path).unwrap();
-        assert_eq!(
-            classes.labels(),
-            ["bear", "bear cub", "ice bear", "sloth bear"]
-        );
+        let labels = ["bear", "bear cub", "ice bear", "sloth bear"];
+        assert_eq!(classes.labels(), labels);
         assert_eq!(classes.above("sloth bear"), Some("bear"));
         assert_eq!(classes.above("cat"), None);
         for other in [r#"{"bear": []}"#, "[]"] {

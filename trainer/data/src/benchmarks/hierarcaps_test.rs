@@ -75,12 +75,9 @@ impl HierarcapsTest {
         let header = rows.headers().map_err(unreadable)?.clone();
         let position = |column: &str| header.iter().position(|c| c.trim() == column);
         let (Some(captions), Some(url)) = (position("captions"), position("image_url")) else {
-            let found = header.iter().collect::<Vec<_>>().join(", ");
-            return Err(DataError::layout(
-                &file,
-                EXPECTED,
-                format!("the columns {found}"),
-            ));
+            let columns = header.iter().collect::<Vec<_>>().join(", ");
+            let found = format!("the columns {columns}");
+            return Err(DataError::layout(&file, EXPECTED, found));
         };
         let mut data = Self::default();
         let mut used = ImageFiles::default();
@@ -112,10 +109,15 @@ impl HierarcapsTest {
         for (name, file, captions) in images.into_images() {
             let mut chains = captions.iter();
             let chain = chains.find_map(|caption| caption_chains::positives(vocabulary, caption));
-            match chain {
-                Some(chain) => data.add_chain(chain, file, &name),
-                None => data.miss("no caption with three statements", &name),
-            }
+            let Some(chain) = chain else {
+                data.miss("no caption with three statements", &name);
+                continue;
+            };
+            let image = file.map(|path| {
+                data.images.push(path);
+                data.images.len() - 1
+            });
+            data.add(chain, image, &name);
         }
         data
     }
@@ -140,36 +142,26 @@ impl HierarcapsTest {
             self.miss("not as many texts as the first row", name);
             return;
         }
-        self.rows.usable(1);
         if chain.windows(2).any(|pair| pair[0] == pair[1]) {
-            self.coverage
-                .note("one text in two neighbouring tiers", 1, name);
+            let odd = "one text in two neighbouring tiers";
+            self.coverage.note(odd, 1, name);
         }
         // The last run of digits in the last segment of the URL.
         let file = url.rsplit('/').next().unwrap_or_default();
         let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
         let image = last_number(stem).and_then(|n| images.with_number(n));
-        self.count(image.is_some(), url);
-        self.image_of.push(image.map(|path| used.number(path)));
-        self.chains.push(chain);
+        self.add(chain, image.map(|path| used.number(path)), url);
     }
 
-    /// Adds the chain of an image that no other chain has.
-    fn add_chain(&mut self, chain: Vec<String>, image: Option<PathBuf>, name: &str) {
+    /// Adds a chain with the number of its image; `name` is that of an image which is missing.
+    fn add(&mut self, chain: Vec<String>, image: Option<usize>, name: &str) {
         self.rows.usable(1);
-        self.count(image.is_some(), name);
-        self.image_of.push(image.map(|path| {
-            self.images.push(path);
-            self.images.len() - 1
-        }));
-        self.chains.push(chain);
-    }
-
-    fn count(&mut self, has_image: bool, name: &str) {
-        match has_image {
-            true => self.coverage.usable(1),
-            false => self.coverage.miss("image not there", name),
+        match image {
+            Some(_) => self.coverage.usable(1),
+            None => self.coverage.miss("image not there", name),
         }
+        self.image_of.push(image);
+        self.chains.push(chain);
     }
 }
 
@@ -193,11 +185,8 @@ mod tests {
         assert_eq!(data.chains[0][3], "a dog, asleep");
         assert_eq!(data.image_of, [Some(0), None, Some(0)]);
         assert_eq!(data.images.len(), 1);
-        let causes: Vec<&str> = data.coverage.missing.keys().map(String::as_str).collect();
-        assert_eq!(
-            causes,
-            ["image not there", "not as many texts as the first row"]
-        );
+        let causes = data.coverage.missing.keys();
+        assert!(causes.eq(["image not there", "not as many texts as the first row"]));
         assert_eq!(data.coverage.odd.len(), 1);
         assert_eq!((data.coverage.expected, data.coverage.found), (4, 2));
     }
@@ -221,11 +210,8 @@ mod tests {
         assert_eq!(data.chains[0][3], "A dog running on the beach");
         assert_eq!(data.image_of, [Some(0), None]);
         assert_eq!(data.images, [PathBuf::from("a.jpg")]);
-        let causes: Vec<&str> = data.coverage.missing.keys().map(String::as_str).collect();
-        assert_eq!(
-            causes,
-            ["image not there", "no caption with three statements"]
-        );
+        let causes = data.coverage.missing.keys();
+        assert!(causes.eq(["image not there", "no caption with three statements"]));
     }
 
     #[test]
@@ -234,13 +220,9 @@ mod tests {
         let path = dir.path().join("hierarcaps_train.csv");
         std::fs::write(&path, "positive,negative\na=>b,c=>d\n").unwrap();
         assert!(!HierarcapsTest::matches(&path));
-        let error = HierarcapsTest::open(&path, None).unwrap_err();
-        assert!(
-            error
-                .to_string()
-                .contains("found the columns positive, negative"),
-            "{error}"
-        );
+        let error = HierarcapsTest::open(&path, None).unwrap_err().to_string();
+        let expected = "found the columns positive, negative";
+        assert!(error.contains(expected), "{error}");
         let none = HierarcapsTest::open(&dir.path().join("x"), None).unwrap_err();
         assert_eq!(none.exit_code(), 2);
     }

@@ -48,11 +48,9 @@ fn text_file(path: &Path) -> Result<PathBuf> {
         all.iter()
             .find(|p| p.file_name().is_some_and(|n| n == name))
     };
-    let file = ["hyperlex-all.txt", "hyperlex.txt"]
-        .into_iter()
-        .find_map(named);
-    let file = file.cloned();
-    file.ok_or_else(|| DataError::layout(path, EXPECTED, "no hyperlex-all.txt"))
+    let file = named("hyperlex-all.txt").or_else(|| named("hyperlex.txt"));
+    let none = || DataError::layout(path, EXPECTED, "no hyperlex-all.txt");
+    file.cloned().ok_or_else(none)
 }
 
 impl Hyperlex {
@@ -64,11 +62,8 @@ impl Hyperlex {
         let file = text_file(path)?;
         let text = read::text(&file).map_err(DataError::io(&file))?;
         let mut lines = text.lines();
-        let header: Vec<&str> = lines
-            .next()
-            .unwrap_or_default()
-            .split_whitespace()
-            .collect();
+        let header = lines.next().unwrap_or_default();
+        let header: Vec<&str> = header.split_whitespace().collect();
         let positions = COLUMNS.map(|column| header.iter().position(|h| *h == column));
         let [Some(word1), Some(word2), Some(pos), Some(score)] = positions else {
             let found = format!("a first line `{}`", header.join(" "));
@@ -76,26 +71,21 @@ impl Hyperlex {
         };
         let mut data = Self::default();
         let mut seen = std::collections::BTreeSet::new();
-        for (number, line) in (2_u64..)
-            .zip(lines)
-            .filter(|(_, line)| !line.trim().is_empty())
-        {
+        let lines = (2_u64..).zip(lines);
+        for (number, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
             let fields: Vec<&str> = line.split_whitespace().collect();
             let location = format!("line {number}");
             let field = |position: usize| fields.get(position).copied();
-            let value = field(score)
-                .and_then(|s| s.parse::<f64>().ok())
-                .filter(|v| v.is_finite());
+            let value = field(score).and_then(|s| s.parse::<f64>().ok());
+            let value = value.filter(|v| v.is_finite());
             let (Some(specific), Some(general), Some(pos), Some(value)) =
                 (field(word1), field(word2), field(pos), value)
             else {
-                data.coverage.miss(
-                    "line without two words, a part of speech and a score",
-                    &location,
-                );
+                let cause = "line without two words, a part of speech and a score";
+                data.coverage.miss(cause, &location);
                 continue;
             };
-            if !seen.insert((specific.to_owned(), general.to_owned())) {
+            if !seen.insert((specific, general)) {
                 data.coverage.note("pair given twice", 1, &location);
             }
             data.coverage.usable(1);
@@ -127,12 +117,13 @@ mod tests {
         std::fs::write(&path, text).unwrap();
         let data = Hyperlex::open(dir.path()).unwrap();
         assert_eq!(data.pairs.len(), 3);
-        let first = &data.pairs[0];
-        assert_eq!(
-            (first.specific.as_str(), first.general.as_str()),
-            ("sausage", "food")
-        );
-        assert_eq!((first.pos.as_str(), first.score), ("N", 5.8));
+        let first = Pair {
+            specific: "sausage".to_owned(),
+            general: "food".to_owned(),
+            pos: "N".to_owned(),
+            score: 5.8,
+        };
+        assert_eq!(data.pairs[0], first);
         assert_eq!((data.coverage.expected, data.coverage.found), (4, 3));
         assert_eq!(data.coverage.odd["pair given twice"].count, 1);
     }

@@ -69,13 +69,9 @@ impl SugarCrepe {
         for kind in KINDS {
             // The published repository keeps them in a subfolder.
             let candidates = [format!("{kind}.json"), format!("data/{kind}.json")];
-            let Some(file) = candidates
-                .iter()
-                .map(|f| folder.join(f))
-                .find(|f| f.is_file())
-            else {
-                data.coverage
-                    .note("file not there", 1, &format!("{kind}.json"));
+            let mut files = candidates.iter().map(|name| folder.join(name));
+            let Some(file) = files.find(|file| file.is_file()) else {
+                data.coverage.note("file not there", 1, &candidates[0]);
                 continue;
             };
             let entries: BTreeMap<String, Entry> = DataError::read_json(&file, EXPECTED)?;
@@ -85,13 +81,12 @@ impl SugarCrepe {
                     continue;
                 };
                 data.coverage.usable(1);
-                let question = Question {
+                let questions = data.kinds.entry(kind.to_owned()).or_default();
+                questions.push(Question {
                     image: used.number(path),
                     caption: entry.caption,
                     negative: entry.negative_caption,
-                };
-                let questions = data.kinds.entry(kind.to_owned()).or_default();
-                questions.push(question);
+                });
             }
         }
         data.images = used.paths;

@@ -62,13 +62,10 @@ fn parse(text: &str, taxonomy: &Taxonomy) -> std::result::Result<Vec<TypedWord>,
             let unknown = || format!("the node `{id}`, which the taxonomy lacks, in line {number}");
             taxonomy.find(id).ok_or_else(unknown)
         };
-        let nodes = ids
-            .split('|')
-            .map(node)
-            .collect::<std::result::Result<_, _>>()?;
+        let nodes: std::result::Result<_, _> = ids.split('|').map(node).collect();
         words.push(TypedWord {
             text: text.to_owned(),
-            nodes,
+            nodes: nodes?,
         });
     }
     if words.is_empty() {
@@ -89,10 +86,8 @@ mod tests {
     #[test]
     fn rows_are_read_with_all_correct_nodes() {
         let words = parse("text\tnode\nmy kitty\tc\na pet\tc|r\n", &taxonomy()).unwrap();
-        assert_eq!(
-            (words[0].text.as_str(), words[0].nodes.len()),
-            ("my kitty", 1)
-        );
+        assert_eq!(words[0].text, "my kitty");
+        assert_eq!(words[0].nodes, [NodeIx(1)]);
         assert_eq!(words[1].nodes, [NodeIx(1), NodeIx(0)]);
     }
 

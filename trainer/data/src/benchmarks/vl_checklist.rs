@@ -84,21 +84,16 @@ impl VlChecklist {
     /// If there is no corpus file, a corpus file names a missing list, or no question has an
     /// existing image.
     pub fn open(path: &Path, images: Option<&Path>) -> Result<Self> {
-        let all = if path.is_dir() {
-            walk::files_below(path)?.files
+        let (folder, all) = if path.is_dir() {
+            (path, walk::files_below(path)?.files)
         } else {
-            vec![path.to_owned()]
+            (path.parent().unwrap_or(path), vec![path.to_owned()])
         };
         let is_yaml = |p: &&PathBuf| p.extension().is_some_and(|e| e == "yaml" || e == "yml");
         let corpora: Vec<&PathBuf> = all.iter().filter(is_yaml).collect();
         if corpora.is_empty() {
             return Err(DataError::layout(path, EXPECTED, "no .yaml"));
         }
-        let folder = if path.is_dir() {
-            path
-        } else {
-            path.parent().unwrap_or(path)
-        };
         let mut data = Self::default();
         let mut used = ImageFiles::default();
         for corpus in corpora {
@@ -107,30 +102,21 @@ impl VlChecklist {
             let Some(lists) = keys.get("ANNO_PATH").filter(|v| !v.is_empty()) else {
                 continue;
             };
-            let first = |key: &str| {
-                keys.get(key)
-                    .and_then(|v| v.first())
-                    .cloned()
-                    .unwrap_or_default()
-            };
-            let root = match images {
-                Some(images) => images.to_owned(),
-                None => Some(folder.join(first("IMG_ROOT")))
-                    .filter(|root| root.is_dir())
-                    .unwrap_or_else(|| folder.to_owned()),
-            };
-            let images = ImageIndex::of(&root)?;
+            let first = |key: &str| keys.get(key)?.first();
+            let root = folder.join(first("IMG_ROOT").map_or("", String::as_str));
+            let root: &Path = if root.is_dir() { &root } else { folder };
+            let images = ImageIndex::of(images.unwrap_or(root))?;
+            let corpus_type = first("TYPE").map_or("", String::as_str);
             // A corpus file may name one long list many times.
             let mut seen = BTreeSet::new();
             for list in lists.iter().filter(|list| seen.insert(*list)) {
                 let file = Self::list_file(corpus, folder, list)?;
                 let stem = corpus.file_stem().unwrap_or_default().to_string_lossy();
-                let mut list = List {
+                let list = List {
                     corpus: stem.into_owned(),
-                    kind: kind(&first("TYPE"), &file),
-                    questions: Vec::new(),
+                    kind: kind(corpus_type, &file),
+                    questions: data.read(&file, &images, &mut used)?,
                 };
-                data.read(&file, &images, &mut used, &mut list)?;
                 data.lists.push(list);
             }
         }
@@ -147,32 +133,27 @@ impl VlChecklist {
     fn list_file(corpus: &Path, folder: &Path, name: &str) -> Result<PathBuf> {
         let next_to_corpus = corpus.parent().unwrap_or(folder).join(name);
         let candidates = [folder.join(name), next_to_corpus];
-        candidates
-            .iter()
-            .find(|f| f.is_file())
-            .cloned()
-            .ok_or_else(|| {
-                DataError::layout(
-                    corpus,
-                    EXPECTED,
-                    format!("ANNO_PATH {name}, which does not exist"),
-                )
-            })
+        let found = candidates.into_iter().find(|file| file.is_file());
+        found.ok_or_else(|| {
+            let found = format!("ANNO_PATH {name}, which does not exist");
+            DataError::layout(corpus, EXPECTED, found)
+        })
     }
 
+    /// Reads the questions of a list, and counts those that cannot be used.
     fn read(
         &mut self,
         file: &Path,
         images: &ImageIndex,
         used: &mut ImageFiles,
-        list: &mut List,
-    ) -> Result<()> {
+    ) -> Result<Vec<Question>> {
         let entries: Entries = DataError::read_json(file, EXPECTED)?;
+        let mut questions = Vec::new();
         for (name, texts) in entries.into_iter().take(MAX_QUESTIONS) {
             let first = |side: &str| texts.get(side).and_then(|t| t.first()).cloned();
             let (Some(positive), Some(negative)) = (first("POS"), first("NEG")) else {
-                self.coverage
-                    .miss("no text that fits or none that does not", &name);
+                let cause = "no text that fits or none that does not";
+                self.coverage.miss(cause, &name);
                 continue;
             };
             let Some(path) = images.find(&name) else {
@@ -180,24 +161,21 @@ impl VlChecklist {
                 continue;
             };
             self.coverage.usable(1);
-            list.questions.push(Question {
+            questions.push(Question {
                 image: used.number(path),
                 positive,
                 negative,
             });
         }
-        Ok(())
+        Ok(questions)
     }
 }
 
 /// Returns the kind of a list: the corpus' `TYPE`, or a more specific kind derived from the list's
 /// file name.
 fn kind(corpus_type: &str, file: &Path) -> String {
-    let stem = file
-        .file_stem()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .to_lowercase();
+    let stem = file.file_stem().unwrap_or_default();
+    let stem = stem.to_string_lossy().to_lowercase();
     let groups = [
         ("Object/Location", ["center", "mid", "margin"]),
         ("Object/Size", ["large", "medium", "small"]),
@@ -231,10 +209,8 @@ mod tests {
         let data = VlChecklist::open(dir.path(), None).unwrap();
         assert_eq!(data.lists.len(), 1);
         let list = &data.lists[0];
-        assert_eq!(
-            (list.corpus.as_str(), list.kind.as_str()),
-            ("vg_obj", "Object/Location/center")
-        );
+        assert_eq!(list.corpus, "vg_obj");
+        assert_eq!(list.kind, "Object/Location/center");
         assert_eq!(list.questions[0].positive, "a cat");
         assert_eq!((data.coverage.expected, data.coverage.found), (3, 1));
         assert_eq!(data.coverage.missing.len(), 2);
@@ -244,23 +220,17 @@ mod tests {
     fn one_key_may_have_several_lists() {
         let keys = yaml("ANNO_PATH:\n  - a.json\n  - 'b.json'\nTYPE: Object/Size\n");
         assert_eq!(keys["ANNO_PATH"], ["a.json", "b.json"]);
-        assert_eq!(
-            kind("Object/Size", Path::new("vg_obj_size_large.json")),
-            "Object/Size/large"
-        );
+        let large = kind("Object/Size", Path::new("vg_obj_size_large.json"));
+        assert_eq!(large, "Object/Size/large");
         assert_eq!(kind("Object/hake", Path::new("hake.json")), "Object/hake");
     }
 
     #[test]
     fn missing_files_are_reported() {
         let dir = tempfile::tempdir().unwrap();
-        let error = VlChecklist::open(dir.path(), None).unwrap_err().to_string();
-        assert!(error.contains("found no .yaml"), "{error}");
+        let error = || VlChecklist::open(dir.path(), None).unwrap_err().to_string();
+        assert!(error().contains("found no .yaml"));
         std::fs::write(dir.path().join("a.yaml"), "ANNO_PATH: gone.json\n").unwrap();
-        let error = VlChecklist::open(dir.path(), None).unwrap_err().to_string();
-        assert!(
-            error.contains("ANNO_PATH gone.json, which does not exist"),
-            "{error}"
-        );
+        assert!(error().contains("ANNO_PATH gone.json, which does not exist"));
     }
 }

@@ -20,7 +20,6 @@ type RecordImages = Result<Vec<(Vec<u32>, Vec<RgbImage>)>, Fault>;
 
 /// Decodes the images of a unit for the layers that are missing.
 pub(super) struct BlockDecoder<'a> {
-    /// The unit.
     pub(super) loaded: &'a dyn Records,
     /// Views of each image and crop.
     pub(super) views: &'a ViewSpec,
@@ -28,7 +27,6 @@ pub(super) struct BlockDecoder<'a> {
     pub(super) crops: bool,
     /// Subject and view of each missing layer.
     pub(super) missing: &'a [(Subject, u32)],
-    /// The worker threads.
     pub(super) pool: &'a ThreadPool,
 }
 

@@ -37,9 +37,9 @@ impl Content {
         for grounded in &record.boxes {
             match &grounded.region {
                 Region::Relative(place) => {
-                    place
-                        .iter()
-                        .for_each(|edge| boxes.update(edge.to_le_bytes()));
+                    for edge in place {
+                        boxes.update(edge.to_le_bytes());
+                    }
                 }
                 Region::Crop(crop) => boxes.update(digest(crop).map_err(broken)?),
             }
@@ -60,9 +60,8 @@ impl Content {
 
     /// Returns the seed of the augmentation.
     pub(super) fn seed(&self) -> u64 {
-        let mut first = [0; 8];
-        first.copy_from_slice(&self.photo[..8]);
-        u64::from_le_bytes(first)
+        let first = self.photo.first_chunk();
+        first.map_or(0, |bytes| u64::from_le_bytes(*bytes))
     }
 }
 

@@ -29,10 +29,8 @@ pub fn precompute_outliers(
     let settings = format!("outliers {POOL} {side}");
     let parts = [encoder.identity().as_bytes(), settings.as_bytes()];
     let path = folder.map(|folder| file::path(folder, parts));
-    let found = path
-        .as_ref()
-        .and_then(|path| FeatureFile::read(path, POOL, width));
-    let stored = match found {
+    let read = |path| FeatureFile::read(path, POOL, width);
+    let stored = match path.as_deref().and_then(read) {
         Some(found) => found,
         None => {
             let mut values = Vec::with_capacity(POOL * width);

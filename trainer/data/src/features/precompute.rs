@@ -61,9 +61,8 @@ pub struct PrecomputeSettings<'a> {
     pub crops: bool,
     /// Folder of the files; `None` keeps features only in memory.
     pub folder: Option<PathBuf>,
-    /// Whether files are written as well as read.
-    pub writes: bool,
-    /// Maximum number of records; `None` for all. The dataset is truncated to them.
+    /// Maximum number of records, to which the dataset is truncated; files are then read, but not
+    /// written. `None` for all records.
     pub max_records: Option<u64>,
     /// Set when the run is interrupted.
     pub stop: &'a AtomicBool,
@@ -254,9 +253,8 @@ impl Precomputer<'_, '_> {
         for &subject in subjects {
             for view in 0..self.settings.views.views.max(1) {
                 let path = self.path(subject, view, &hashed_records);
-                let stored = path
-                    .as_ref()
-                    .and_then(|path| FeatureFile::read(path, rows.len(), width));
+                let read = |path: &PathBuf| FeatureFile::read(path, rows.len(), width);
+                let stored = path.as_ref().and_then(read);
                 layers.push(Layer {
                     subject,
                     view,
@@ -269,14 +267,11 @@ impl Precomputer<'_, '_> {
         // recomputed.
         let views = self.settings.views.views.max(1) as usize;
         for group in layers.chunks_mut(views) {
-            let first = group[0]
-                .stored
-                .as_ref()
-                .map(|stored| stored.entries.clone());
-            for layer in &mut *group {
-                let entries = layer.stored.as_ref().map(|stored| &stored.entries);
-                if entries.is_some() && first.is_some() && entries != first.as_ref() {
-                    layer.stored = None;
+            if let Some((first, others)) = group.split_first_mut()
+                && let Some(first) = &first.stored
+            {
+                for Layer { stored, .. } in others {
+                    stored.take_if(|stored| stored.entries != first.entries);
                 }
             }
         }
@@ -305,12 +300,10 @@ impl Precomputer<'_, '_> {
             Err(_) => b"broken".to_vec(),
         };
         let contents: Vec<Vec<u8>> = hashed_records.iter().map(content).collect();
-        let parts = [
-            self.settings.encoder.identity().as_bytes(),
-            settings.as_bytes(),
-        ];
+        let identity = self.settings.encoder.identity();
+        let parts = [identity, &settings].map(str::as_bytes).into_iter();
         let contents = contents.iter().map(Vec::as_slice);
-        Some(file::path(folder, parts.into_iter().chain(contents)))
+        Some(file::path(folder, parts.chain(contents)))
     }
 
     /// Decodes on worker threads, encodes on this thread, and writes a file for each missing layer.
@@ -339,8 +332,8 @@ impl Precomputer<'_, '_> {
         let (decoder, progress) = (&decoder, &mut self.progress);
         thread::scope(|scope| -> anyhow::Result<()> {
             scope.spawn(move || {
-                let blocks = hashed.chunks(BLOCK).enumerate();
-                for (at, hashed) in blocks.map(|(at, p)| (rows.start + at * BLOCK, p)) {
+                let starts = (rows.start..).step_by(BLOCK);
+                for (at, hashed) in starts.zip(hashed.chunks(BLOCK)) {
                     // The receiver is dropped when the encoding side fails.
                     if stop.load(Ordering::Relaxed) || send.send(decoder.block(at, hashed)).is_err()
                     {
@@ -365,7 +358,7 @@ impl Precomputer<'_, '_> {
         }
         let incomplete = layers.iter_mut().filter(|layer| layer.stored.is_none());
         for (layer, stored) in incomplete.zip(files) {
-            if let (Some(path), true) = (&layer.path, self.settings.writes) {
+            if let (Some(path), None) = (&layer.path, self.settings.max_records) {
                 stored.write(path, encoder.width())?;
             }
             layer.stored = Some(stored);

@@ -58,19 +58,11 @@ impl TextStore {
         let rows: Vec<u8> = rows.flat_map(|value| value.to_le_bytes()).collect();
         let width = ordered.values().next().map_or(0, |row| row.len());
         let tensors = [
-            (
-                "tokens",
-                TensorView::new(Dtype::U32, vec![tokens.len() / 4], &tokens)?,
-            ),
-            (
-                "lengths",
-                TensorView::new(Dtype::U32, vec![ordered.len()], &lengths)?,
-            ),
-            (
-                "features",
-                TensorView::new(Dtype::F16, vec![ordered.len(), width], &rows)?,
-            ),
+            TensorView::new(Dtype::U32, vec![tokens.len() / 4], &tokens)?,
+            TensorView::new(Dtype::U32, vec![ordered.len()], &lengths)?,
+            TensorView::new(Dtype::F16, vec![ordered.len(), width], &rows)?,
         ];
+        let tensors = ["tokens", "lengths", "features"].into_iter().zip(tensors);
         write_atomic(&self.path, &safetensors::serialize(tensors, None)?)
     }
 }
@@ -79,12 +71,9 @@ fn parse(bytes: &[u8]) -> Option<StoredTexts> {
     let file = SafeTensors::deserialize(bytes).ok()?;
     let integers = |name: &str| -> Option<Vec<u32>> {
         let tensor = file.tensor(name).ok()?;
-        let fours = tensor.data().chunks_exact(4);
-        (tensor.dtype() == Dtype::U32).then(|| {
-            fours
-                .map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]))
-                .collect()
-        })
+        let numbers = tensor.data().as_chunks().0.iter();
+        let numbers = numbers.map(|bytes| u32::from_le_bytes(*bytes)).collect();
+        (tensor.dtype() == Dtype::U32).then_some(numbers)
     };
     let (tokens, lengths) = (integers("tokens")?, integers("lengths")?);
     let features = file.tensor("features").ok()?;
@@ -95,21 +84,15 @@ fn parse(bytes: &[u8]) -> Option<StoredTexts> {
     if features.dtype() != Dtype::F16 || rows != lengths.len() || total != tokens.len() {
         return None;
     }
-    let values = features
-        .data()
-        .chunks_exact(2)
-        .map(|b| f16::from_le_bytes([b[0], b[1]]));
-    let values: Vec<f16> = values.collect();
-    let mut at = 0;
+    let values = features.data().as_chunks().0.iter();
+    let values: Vec<f16> = values.map(|bytes| f16::from_le_bytes(*bytes)).collect();
+    let mut tokens = tokens.as_slice();
     let keys = lengths.into_iter().map(|length| {
-        let key = tokens[at..at + length as usize].to_vec();
-        at += length as usize;
-        key
+        let key = tokens.split_off(..length as usize);
+        key.unwrap_or_default().to_vec()
     });
-    Some(
-        keys.zip(values.chunks(width.max(1)).map(<[f16]>::to_vec))
-            .collect(),
-    )
+    let rows = values.chunks(width.max(1)).map(<[f16]>::to_vec);
+    Some(keys.zip(rows).collect())
 }
 
 #[cfg(test)]

@@ -6,12 +6,11 @@ use image::imageops::flip_horizontal;
 use serde_json::json;
 
 use crate::batches::batch_spec::BatchSpec;
-use crate::records::boxes::{Region, large_enough, pixel_box};
-use crate::records::fault::{Cause, Fault};
+use crate::records::fault::Fault;
 use crate::records::mirror::mentions_sides;
 use crate::records::random::{Purpose, Random};
 use crate::records::source::Record;
-use crate::sampling::regions::{crop_region, encoder_square};
+use crate::sampling::regions::{crop_region, encoder_square, is_usable, preprocessed};
 
 /// Which images of a record a file covers. They are in separate files, so that a method without
 /// boxes can reuse the photo features of one with boxes.
@@ -40,11 +39,10 @@ impl ViewSpec {
     /// images.
     pub(super) fn key(&self, subject: Subject, view: u32) -> String {
         let a = &self.augmented;
-        let settings = if view == 0 {
-            json!(self.evaluation)
-        } else {
-            let crop = a.augment.map(|crop| format!("{crop:?}"));
-            json!([a.image_size, crop, a.white_pad, a.mirror, a.corruption])
+        let crop = a.augment.map(|crop| format!("{crop:?}"));
+        let settings = match view {
+            0 => json!(self.evaluation),
+            _ => json!([a.image_size, crop, a.white_pad, a.mirror, a.corruption]),
         };
         let min_box_px = (subject == Subject::Crops).then_some(a.min_box_px);
         json!([format!("{subject:?}"), view, settings, min_box_px]).to_string()
@@ -71,15 +69,9 @@ impl DecodedRecord {
         let photo = record.image.decode()?;
         let mut cropped = Vec::new();
         for (index, grounded) in (0_u32..).zip(&record.boxes).filter(|_| crops) {
-            let usable = match grounded.region {
-                Region::Relative(place) => {
-                    let pixels = pixel_box(place, photo.width(), photo.height());
-                    large_enough(pixels, spec.augmented.min_box_px)
-                }
-                Region::Crop(_) => true,
-            };
-            if usable {
-                cropped.push((index, crop_region(&grounded.region, &photo)?));
+            let region = &grounded.region;
+            if is_usable(region, photo.dimensions(), spec.augmented.min_box_px) {
+                cropped.push((index, crop_region(region, &photo)?));
             }
         }
         Ok(Self {
@@ -111,8 +103,7 @@ impl DecodedRecord {
         let random = &mut stream(if subject == Subject::Photo { 1 } else { 2 });
         let mut render = |image: &RgbImage| {
             if view == 0 {
-                let pixels = spec.evaluation.apply(image);
-                return pixels.map_err(|e| Fault::new(Cause::UnreadableImage, e.to_string()));
+                return preprocessed(image, &spec.evaluation);
             }
             if mirrored {
                 return encoder_square(&flip_horizontal(image), &spec.augmented, random);

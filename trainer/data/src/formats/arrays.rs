@@ -1,7 +1,6 @@
 //! Test images published as byte arrays: CIFAR-10 and CIFAR-100 (binary version), STL-10, MNIST.
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::Path;
 
 use espalier_io::disk::read;
 use image::{Rgb, RgbImage};
@@ -28,7 +27,6 @@ pub const EXPECTED: &str = "CIFAR's binary version (test_batch.bin with batches.
     (t10k-images-idx3-ubyte, t10k-labels-idx1-ubyte)";
 
 /// Location of the labels of an array.
-#[derive(Clone, Copy)]
 enum Labels {
     /// The last of this many bytes before each image.
     BeforeImage(usize),
@@ -42,7 +40,6 @@ enum Labels {
 }
 
 /// One published array format.
-#[derive(Clone, Copy)]
 struct ArrayFormat {
     images: &'static str,
     /// Bytes of the header before the first image.
@@ -57,28 +54,26 @@ struct ArrayFormat {
     columns_first: bool,
 }
 
+const CIFAR_10: ArrayFormat = ArrayFormat {
+    images: "test_batch.bin",
+    header: 0,
+    labels: Labels::BeforeImage(1),
+    names: Some("batches.meta.txt"),
+    side: 32,
+    planes: 3,
+    columns_first: false,
+};
+
 const ARRAY_FORMATS: [ArrayFormat; 4] = [
-    ArrayFormat {
-        images: "test_batch.bin",
-        header: 0,
-        labels: Labels::BeforeImage(1),
-        names: Some("batches.meta.txt"),
-        side: 32,
-        planes: 3,
-        columns_first: false,
-    },
+    CIFAR_10,
     ArrayFormat {
         images: "test.bin",
-        header: 0,
         labels: Labels::BeforeImage(2),
         names: Some("fine_label_names.txt"),
-        side: 32,
-        planes: 3,
-        columns_first: false,
+        ..CIFAR_10
     },
     ArrayFormat {
         images: "test_X.bin",
-        header: 0,
         labels: Labels::SeparateFile {
             file: "test_y.bin",
             header: 0,
@@ -86,8 +81,8 @@ const ARRAY_FORMATS: [ArrayFormat; 4] = [
         },
         names: Some("class_names.txt"),
         side: 96,
-        planes: 3,
         columns_first: true,
+        ..CIFAR_10
     },
     ArrayFormat {
         images: "t10k-images-idx3-ubyte",
@@ -100,7 +95,7 @@ const ARRAY_FORMATS: [ArrayFormat; 4] = [
         names: None,
         side: 28,
         planes: 1,
-        columns_first: false,
+        ..CIFAR_10
     },
 ];
 
@@ -112,9 +107,8 @@ impl ArrayFormat {
                 Labels::BeforeImage(_) => None,
                 Labels::SeparateFile { file, .. } => Some(file),
             };
-            let mut files = [Some(form.images), form.names, label_file]
-                .into_iter()
-                .flatten();
+            let files = [Some(form.images), form.names, label_file];
+            let mut files = files.into_iter().flatten();
             files.all(|file| folder.join(file).is_file())
         };
         ARRAY_FORMATS.iter().find(is_complete)
@@ -155,7 +149,7 @@ pub fn matches(folder: &Path) -> bool {
 pub fn open(folder: &Path) -> Result<Table> {
     let form = ArrayFormat::detect(folder)
         .ok_or_else(|| DataError::layout(folder, EXPECTED, "other files"))?;
-    let read = |path: PathBuf| read::bytes(&path).map_err(DataError::io(&path));
+    let read = |path: &Path| read::bytes(path).map_err(DataError::io(path));
     let names = match form.names {
         None => (0..10).map(|digit| digit.to_string()).collect(),
         Some(file) => {
@@ -166,12 +160,10 @@ pub fn open(folder: &Path) -> Result<Table> {
         }
     };
     let file = folder.join(form.images);
-    let bytes = read(file.clone())?;
+    let bytes = read(&file)?;
     // A truncated last image is a broken record.
-    let records = bytes
-        .len()
-        .saturating_sub(form.header)
-        .div_ceil(form.stride());
+    let of_images = bytes.len().saturating_sub(form.header);
+    let records = of_images.div_ceil(form.stride());
     if records == 0 {
         return Err(DataError::layout(&file, EXPECTED, "no image"));
     }
@@ -183,7 +175,7 @@ pub fn open(folder: &Path) -> Result<Table> {
             ..
         } => {
             let path = folder.join(label_file);
-            let labels = read(path.clone())?;
+            let labels = read(&path)?;
             let labels = labels.get(header..).unwrap_or_default().to_vec();
             if labels.len() != records {
                 let expected = format!("a label for each of the {records} images");
@@ -192,21 +184,17 @@ pub fn open(folder: &Path) -> Result<Table> {
             labels
         }
     };
-    let name = file.display().to_string();
-    Ok(Table::new(
-        name,
-        records,
-        Arc::new(Rows {
-            form: *form,
-            names,
-            bytes,
-            labels,
-        }),
-    ))
+    let rows = Rows {
+        form,
+        names,
+        bytes,
+        labels,
+    };
+    Ok(Table::new(file.display().to_string(), records, rows))
 }
 
 struct Rows {
-    form: ArrayFormat,
+    form: &'static ArrayFormat,
     names: Vec<String>,
     bytes: Vec<u8>,
     labels: Vec<u8>,
@@ -216,7 +204,7 @@ impl Rows {
     /// Returns the class index of a record and the bytes of its image; `None` where it is
     /// truncated.
     fn row(&self, row: usize) -> Option<(Option<u8>, &[u8])> {
-        let (form, stride) = (&self.form, self.form.stride());
+        let (form, stride) = (self.form, self.form.stride());
         let start = form.header + row * stride;
         let record = self.bytes.get(start..start + stride)?;
         match form.labels {
@@ -269,10 +257,8 @@ mod tests {
         assert_eq!(data.records(), 2);
         let rows = data.load(0).unwrap();
         let record = rows.read(0).unwrap();
-        assert_eq!(
-            (record.caption.as_str(), record.synsets[0].as_str()),
-            ("aquarium fish", "aquarium_fish")
-        );
+        assert_eq!(record.caption, "aquarium fish");
+        assert_eq!(record.synsets, ["aquarium_fish"]);
         let image = record.image.decode().unwrap();
         assert_eq!(image.get_pixel(5, 3).0, [5, 105, 205]);
         assert_eq!(rows.read(1).unwrap_err().fault.cause, Cause::ShardEndsEarly);
@@ -283,10 +269,8 @@ mod tests {
     fn a_label_without_a_name_is_a_broken_record() {
         let mut bytes = vec![3];
         bytes.resize(1 + 3 * CIFAR, 0);
-        let dir = folder::<&[u8]>(&[
-            ("test_batch.bin", &bytes),
-            ("batches.meta.txt", b"airplane\n"),
-        ]);
+        let names = b"airplane\n";
+        let dir = folder::<&[u8]>(&[("test_batch.bin", &bytes), ("batches.meta.txt", names)]);
         let data = open(dir.path()).unwrap();
         let fault = data.load(0).unwrap().read(0).unwrap_err().fault;
         assert_eq!(fault.cause, Cause::UnreadableMetadata);
@@ -295,9 +279,8 @@ mod tests {
     #[test]
     fn stl10_is_stored_by_columns_and_its_labels_begin_at_one() {
         let plane = 96 * 96;
-        let bytes: Vec<u8> = (0..3 * plane)
-            .map(|i| (i / plane * 100 + i % plane % 96) as u8)
-            .collect();
+        let bytes = (0..3 * plane).map(|i| (i / plane * 100 + i % plane % 96) as u8);
+        let bytes: Vec<u8> = bytes.collect();
         let names = b"airplane\nbird\n";
         let open_with = |labels: &[u8]| {
             let dir = folder::<&[u8]>(&[

@@ -84,7 +84,7 @@ fn rows(file: &Path, mut found: Captioned) -> Table {
     let left_out = std::mem::take(&mut found.left_out);
     let rows: Vec<Row> = found.into_images().collect();
     let name = file.display().to_string();
-    Table::new(name, rows.len(), Arc::new(Rows(rows))).with_left_out(left_out)
+    Table::new(name, rows.len(), Rows(rows)).with_left_out(left_out)
 }
 
 /// The name of an image in an index, its file and its captions.
@@ -107,17 +107,16 @@ mod tests {
     use super::*;
     use crate::records::fault::Cause;
     use crate::records::random::{Purpose, Random};
-    use crate::test_files::read_all;
+    use crate::test_files::{self, read_all};
 
     fn folder() -> tempfile::TempDir {
-        let dir = tempfile::tempdir().unwrap();
         let json = r#"{"images": [
             {"filename": "1.png", "split": "train", "sentences": [{"raw": "a"}, {"raw": " "}, {"raw": "b"}]},
             {"filename": "2.png", "split": "val", "sentences": [{"raw": "c"}]},
             {"filename": "3.png", "split": "train", "sentences": [{"raw": "d"}]},
             {"filename": "1.png", "split": "odd", "sentences": []}, {"filename": "1.png", "split": "odd",
              "sentences": [{"raw": "e"}]}]}"#;
-        std::fs::write(dir.path().join("captions.json"), json).unwrap();
+        let dir = test_files::folder(&[("captions.json", json)]);
         for name in ["1.png", "2.png"] {
             image::RgbImage::new(4, 4)
                 .save(dir.path().join(name))
@@ -129,6 +128,11 @@ mod tests {
     fn read(paths: &[PathBuf]) -> Vec<std::result::Result<Record, Cause>> {
         let records = read_all(&*open(paths, Splits::TRAINING).unwrap()).into_iter();
         records.map(|r| r.map_err(|b| b.fault.cause)).collect()
+    }
+
+    fn error_of(path: PathBuf) -> String {
+        let opened = open(&[path], Splits::TRAINING);
+        opened.map(|_| ()).unwrap_err().to_string()
     }
 
     #[test]
@@ -159,31 +163,22 @@ mod tests {
         assert_eq!(odd[1].as_ref().unwrap().caption, "e");
         let both = read(&[with("split=val"), with("split=odd")]);
         assert_eq!(both.len(), 3);
-        let error = |condition: &str| {
-            let opened = open(&[with(condition)], Splits::TRAINING);
-            opened.map(|_| ()).unwrap_err().to_string()
-        };
-        assert!(error("split=test").contains("its splits are odd, train, val"));
-        assert!(error("source=web").contains("FILE?split=NAME"));
+        assert!(error_of(with("split=test")).contains("its splits are odd, train, val"));
+        assert!(error_of(with("source=web")).contains("FILE?split=NAME"));
     }
 
     #[test]
     fn a_folder_with_neither_captions_nor_shards_is_told_what_is_read() {
-        let dir = tempfile::tempdir().unwrap();
-        std::fs::write(dir.path().join("a.svg"), "x").unwrap();
-        let opened = open(&[dir.path().to_owned()], Splits::TRAINING);
-        let error = opened.map(|_| ()).unwrap_err().to_string();
+        let dir = test_files::folder_with(&["a.svg"]);
+        let error = error_of(dir.path().to_owned());
         assert!(
             error.contains("Karpathy") && error.contains("shards with captions"),
             "{error}"
         );
         assert!(error.contains("found 1 .svg"), "{error}");
         // Which of two files is meant is asked, not guessed.
-        for name in ["captions_a.json", "captions_b.json"] {
-            std::fs::write(dir.path().join(name), "{}").unwrap();
-        }
-        let opened = open(&[dir.path().to_owned()], Splits::TRAINING);
-        let error = opened.map(|_| ()).unwrap_err().to_string();
+        let dir = test_files::folder_with(&["captions_a.json", "captions_b.json"]);
+        let error = error_of(dir.path().to_owned());
         assert!(error.contains("give one of them"), "{error}");
     }
 

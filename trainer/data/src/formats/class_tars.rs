@@ -4,7 +4,6 @@
 //! A `.cls` member holds the number of the class, or its name. Numbers become names where there is a
 //! `classnames.txt` beside the tars or in the folder above.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -17,7 +16,6 @@ use super::tar_shard::image_of;
 use crate::records::error::{DataError, Result};
 use crate::records::fault::{Broken, Cause, Fault};
 use crate::records::paths::{self, Container};
-use crate::records::record_image::RecordImage;
 use crate::records::source::{Record, Records};
 use crate::records::table::Table;
 use crate::records::walk;
@@ -52,10 +50,8 @@ fn is_tar(path: &Path) -> bool {
 
 /// Returns the tars in a folder, by name.
 fn tars_in(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut tars: Vec<PathBuf> = entries.map(|e| e.path()).filter(|p| is_tar(p)).collect();
-    tars.sort();
-    tars
+    let entries = walk::entries(folder).unwrap_or_default();
+    entries.files.into_iter().filter(|p| is_tar(p)).collect()
 }
 
 /// Returns the folder with the tars of a benchmark: the folder itself, or its test split.
@@ -122,26 +118,23 @@ pub fn open(found: &[PathBuf]) -> Result<Table> {
         let file = ShardFile::open(&tar).map_err(DataError::io(&tar))?;
         let index = tar_index::index(&file).map_err(DataError::io(&tar))?;
         walk::merge(&mut left_out, index.left_out);
-        rows.extend(index.groups.into_iter().map(|group| Row {
-            group: Ok(group),
-            names: Arc::clone(&names),
-        }));
-        rows.extend(index.truncation.map(|fault| Row {
-            group: Err(fault.of(index.truncated_key.unwrap_or_else(|| "last".to_owned()))),
+        let last = index.truncated_key.unwrap_or_else(|| "last".to_owned());
+        let end = index.truncation.map(|fault| Err(fault.of(last)));
+        let groups = index.groups.into_iter().map(Ok).chain(end);
+        rows.extend(groups.map(|group| Row {
+            group,
             names: Arc::clone(&names),
         }));
     }
-    let place = found
-        .first()
-        .map_or_else(String::new, |p| p.display().to_string());
+    let place = found.first().map(|path| path.display().to_string());
+    let place = place.unwrap_or_default();
     if rows.is_empty() {
         return Err(DataError::NothingFound {
             place,
             found: "no image in a tar".into(),
         });
     }
-    let table = Table::new(place, rows.len(), Arc::new(Rows(rows)));
-    Ok(table.with_left_out(left_out))
+    Ok(Table::new(place, rows.len(), Rows(rows)).with_left_out(left_out))
 }
 
 /// An image of a tar, or the end of a truncated one.
@@ -155,9 +148,7 @@ struct Rows(Vec<Row>);
 /// Returns the label of an image: the name of its class, or what the tar says.
 fn label(group: &MemberGroup, names: &[String]) -> std::result::Result<String, Fault> {
     let fault = |detail: String| Fault::new(Cause::UnreadableMetadata, detail);
-    let member = group
-        .get(CLASS)
-        .ok_or_else(|| Fault::new(Cause::MissingMember, format!(".{CLASS}")))?;
+    let member = group.required(CLASS)?;
     if member.len > MAX_CLASS {
         return Err(fault(format!(
             ".{CLASS}: expected at most {MAX_CLASS} bytes, found {}",
@@ -183,17 +174,10 @@ impl Records for Rows {
         let Row { group, names } = &self.0[row];
         let group = group.as_ref().map_err(Clone::clone)?;
         let record = || -> std::result::Result<Record, Fault> {
-            let image = image_of(group)
-                .ok_or_else(|| Fault::new(Cause::MissingImage, "no .jpg, .png or .webp member"))?;
+            let image = image_of(group)?;
             let label = label(group, names)?;
-            let caption = label.replace('_', " ");
-            let image = RecordImage::ByteRange(image.clone());
-            Ok(Record::labelled(
-                group.key.clone(),
-                image,
-                Some(label),
-                caption,
-            ))
+            let (key, caption) = (group.key.clone(), label.replace('_', " "));
+            Ok(Record::labelled(key, image, Some(label), caption))
         };
         record().map_err(|fault| fault.of(group.key.clone()))
     }
@@ -225,7 +209,7 @@ mod tests {
         let dir = folder(&[("test/0.tar", tar_of(&TWO)), ("test/1.tar", tar_of(&ONE))]);
         let test = dir.path().join("test");
         assert_eq!(labels(&test.join("0.tar")), ["1", "0"]);
-        fs::write(dir.path().join(NAMES), "airplane\ntabby cat\n").unwrap();
+        std::fs::write(dir.path().join(NAMES), "airplane\ntabby cat\n").unwrap();
         let found = labels(dir.path());
         assert_eq!(found[..2], ["tabby cat", "airplane"]);
         assert!(found[2].contains("below 2"), "{found:?}");

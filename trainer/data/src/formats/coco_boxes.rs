@@ -62,32 +62,20 @@ struct Category {
 /// Returns the JSON that a path refers to: the path itself, or the file below it with COCO's name
 /// for the validation instances, or else the only file named `instances_*.json`.
 fn json_file(path: &Path) -> Option<PathBuf> {
-    let name = |p: &Path| {
-        p.file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned()
-    };
-    let is_instances_json = |p: &Path| {
-        let name = name(p);
-        name.starts_with("instances") && name.ends_with(".json")
+    let is_json_of = |start: &str, path: &Path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.starts_with(start) && name.ends_with(".json")
     };
     if path.is_file() {
-        return is_instances_json(path).then(|| path.to_owned());
+        return is_json_of("instances", path).then(|| path.to_owned());
     }
-    let all: Vec<PathBuf> = walk::files_below(path)
-        .ok()?
-        .files
-        .into_iter()
-        .filter(|p| is_instances_json(p))
-        .collect();
-    let validation = all.iter().find(|p| name(p).starts_with("instances_val"));
-    validation
-        .or(match all.as_slice() {
-            [one] => Some(one),
-            _ => None,
-        })
-        .cloned()
+    let mut all = walk::files_below(path).ok()?.files;
+    all.retain(|file| is_json_of("instances", file));
+    let validation = all
+        .iter()
+        .position(|file| is_json_of("instances_val", file));
+    let only = (all.len() == 1).then_some(0);
+    validation.or(only).map(|at| all.swap_remove(at))
 }
 
 /// Returns whether a path is such a JSON, or a folder with one.
@@ -104,11 +92,8 @@ pub fn open(path: &Path) -> Result<Table> {
     let file = json_file(path).ok_or_else(|| DataError::layout(path, EXPECTED, "no such file"))?;
     let index: Index = DataError::read_json(&file, EXPECTED)?;
     let files = ImageIndex::of(&folder_of_images(path, &file))?;
-    let names: HashMap<u64, Arc<str>> = index
-        .categories
-        .iter()
-        .map(|c| (c.id, Arc::from(c.name.as_str())))
-        .collect();
+    let categories = index.categories.into_iter();
+    let names: HashMap<u64, Arc<str>> = categories.map(|c| (c.id, c.name.into())).collect();
     let mut scenes: BTreeMap<u64, Scene> = BTreeMap::new();
     let images: HashMap<u64, &Image> = index.images.iter().map(|i| (i.id, i)).collect();
     let (mut dangling, mut groups) = (0, 0);
@@ -148,21 +133,18 @@ pub fn open(path: &Path) -> Result<Table> {
     walk::leave_out(&mut left_out, DANGLING, dangling, &file);
     walk::leave_out(&mut left_out, "box of a group", groups, &file);
     let name = file.display().to_string();
-    Ok(Table::new(name, scenes.len(), Arc::new(Scenes(scenes))).with_left_out(left_out))
+    Ok(Table::new(name, scenes.len(), Scenes(scenes)).with_left_out(left_out))
 }
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use super::*;
-    use crate::records::boxes::Region;
     use crate::records::fault::Cause;
     use crate::records::source::Dataset;
+    use crate::test_files::folder;
 
     #[test]
     fn boxes_are_relative_to_their_image_and_groups_are_skipped() {
-        let dir = tempfile::tempdir().unwrap();
         let json = r#"{"images": [{"id": 1, "file_name": "a.jpg", "width": 100, "height": 50},
             {"id": 2, "file_name": "b.jpg", "width": 10, "height": 10}],
             "annotations": [
@@ -173,34 +155,26 @@ mod tests {
             {"image_id": 2, "category_id": 18, "bbox": [0, 0, 9, 9], "iscrowd": 0},
             {"image_id": 3, "category_id": 18, "bbox": [0, 0, 9, 9], "iscrowd": 0}],
             "categories": [{"id": 18, "name": "dog"}]}"#;
-        fs::create_dir_all(dir.path().join("annotations")).unwrap();
-        fs::create_dir_all(dir.path().join("val2017")).unwrap();
+        let dir = folder(&[
+            ("annotations/instances_val2017.json", json),
+            ("annotations/instances_train2017.json", "{}"),
+            ("val2017/a.jpg", "x"),
+        ]);
         let file = dir.path().join("annotations/instances_val2017.json");
-        fs::write(&file, json).unwrap();
-        fs::write(
-            dir.path().join("annotations/instances_train2017.json"),
-            "{}",
-        )
-        .unwrap();
-        fs::write(dir.path().join("val2017/a.jpg"), "x").unwrap();
         for path in [dir.path(), file.as_path()] {
             assert!(matches(path));
             let data = open(path).unwrap();
             assert_eq!(data.records(), 2);
             let rows = data.load(0).unwrap();
             let record = rows.read(0).unwrap();
-            let place = |at: usize| match &record.boxes[at].region {
-                Region::Relative(place) => *place,
-                Region::Crop(_) => panic!("relative"),
-            };
-            assert_eq!(record.boxes.len(), 2);
-            assert_eq!(place(0), [0.1, 0.1, 0.6, 0.5]);
-            assert_eq!(place(1), [0.9, 0.0, 1.0, 1.0]);
+            let places = record.boxes.iter().map(|b| b.region.relative().unwrap());
+            let expected = [[0.1, 0.1, 0.6, 0.5], [0.9, 0.0, 1.0, 1.0]];
+            assert_eq!(places.collect::<Vec<_>>(), expected);
             assert_eq!((record.tally.outside, record.tally.inverted), (1, 1));
             assert_eq!(record.boxes[0].label(), "dog");
             assert_eq!(rows.read(1).unwrap_err().fault.cause, Cause::MissingImage);
         }
-        fs::write(&file, "{}").unwrap();
+        std::fs::write(&file, "{}").unwrap();
         assert_eq!(open(&file).map(|_| ()).unwrap_err().exit_code(), 2);
     }
 }

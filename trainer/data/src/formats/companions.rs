@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use crate::records::boxes::Region;
 use crate::records::fault::Broken;
 use crate::records::order::Slot;
 use crate::records::random::Random;
@@ -29,7 +28,7 @@ impl Companions {
         for (slot, record) in records {
             let Ok(record) = record else { continue };
             for (at, grounded) in record.boxes.iter().enumerate() {
-                if matches!(grounded.region, Region::Relative(_)) {
+                if grounded.region.relative().is_some() {
                     let with_label = boxes.entry(grounded.label().to_owned()).or_default();
                     with_label.push(BoxOf {
                         slot,
@@ -70,17 +69,13 @@ impl Companions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::records::boxes::{GroundedBox, Origin};
+    use crate::records::boxes::{GroundedBox, Region};
     use crate::records::random::Purpose;
     use crate::records::record_image::RecordImage;
 
     fn record(labels: &[&str]) -> Result<Record, Broken> {
-        let grounded = |label: &&str| GroundedBox {
-            phrase: (*label).to_owned(),
-            region: Region::Relative([0.0, 0.0, 1.0, 1.0]),
-            origin: Origin::NounChunk,
-            synset: None,
-        };
+        let whole = Region::Relative([0.0, 0.0, 1.0, 1.0]);
+        let grounded = |label: &&str| GroundedBox::new(*label, whole.clone(), None);
         Ok(Record {
             boxes: labels.iter().map(grounded).collect(),
             ..Record::labelled(String::new(), RecordImage::None, None, "")

@@ -14,14 +14,13 @@ pub struct Condition {
 pub fn split_condition(path: &Path) -> (PathBuf, Option<Condition>) {
     let text = path.to_string_lossy();
     let parts = text.split_once('?').filter(|_| !path.exists());
-    match parts.and_then(|(file, rest)| Some((file, rest.split_once('=')?))) {
-        Some((file, (column, value))) => {
-            let condition = Condition {
-                column: column.trim().to_owned(),
-                value: value.trim().to_owned(),
-            };
-            (PathBuf::from(file), Some(condition))
-        }
-        None => (path.to_owned(), None),
-    }
+    let found = parts.and_then(|(file, rest)| {
+        let (column, value) = rest.split_once('=')?;
+        let condition = Condition {
+            column: column.trim().to_owned(),
+            value: value.trim().to_owned(),
+        };
+        Some((PathBuf::from(file), Some(condition)))
+    });
+    found.unwrap_or_else(|| (path.to_owned(), None))
 }

@@ -3,9 +3,11 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use super::format::{Format, open_all};
+use super::format::Format;
 use super::levels::{self, Purpose};
+use super::listed::last_name;
 use crate::records::error::{DataError, Result};
 use crate::records::fault::Broken;
 use crate::records::record_image::RecordImage;
@@ -18,7 +20,7 @@ pub const FORMAT: Format = Format {
     labels: true,
     boxes: false,
     detect: |paths| paths.iter().any(|path| Folders::matches(path)),
-    open: |paths| open_all(paths, Folders::open),
+    open: |paths| Ok(Arc::new(Folders::open(paths)?)),
 };
 
 /// Number of ranks in the name of a lineage folder, after its number.
@@ -98,10 +100,9 @@ impl Folders {
             }
         }
         if classes.is_empty() {
+            let place = paths.first().map(|path| path.display().to_string());
             return Err(DataError::NothingFound {
-                place: paths
-                    .first()
-                    .map_or_else(String::new, |p| p.display().to_string()),
+                place: place.unwrap_or_default(),
                 found: "no folder with images".into(),
             });
         }
@@ -109,13 +110,7 @@ impl Folders {
         let classes: Vec<Class> = classes.into_values().collect();
         let units = (0_u32..)
             .zip(&classes)
-            .map(|(shard, class)| Unit {
-                shard,
-                part: 0,
-                records: u32::try_from(class.images.len()).unwrap_or(u32::MAX),
-                // Images are read one by one.
-                bytes: 0,
-            })
+            .map(|(shard, class)| Unit::of_references(shard, 0, class.images.len()))
             .collect();
         Ok(Self {
             names,
@@ -140,9 +135,7 @@ impl Dataset for Folders {
     }
 
     fn shard_name(&self, shard: u32) -> &str {
-        self.names
-            .get(shard as usize)
-            .map_or("unknown folder", String::as_str)
+        &self.names[shard as usize]
     }
 
     fn left_out(&self) -> LeftOut {
@@ -159,9 +152,7 @@ impl Records for Class {
         let path = &self.images[row];
         let key = walk::shown(path);
         let image = RecordImage::of_file(Some(path)).map_err(|fault| fault.of(&key))?;
-        // The last name of a lineage, or the class itself.
-        let last = self.label.rsplit('/').next().unwrap_or(&self.label);
-        let (label, caption) = (Some(self.label.clone()), last.replace('_', " "));
+        let (label, caption) = (Some(self.label.clone()), last_name(&self.label));
         Ok(Record::labelled(key, image, label, caption))
     }
 }

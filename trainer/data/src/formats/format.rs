@@ -43,14 +43,3 @@ pub fn open_single<D: Dataset + 'static>(
     let path = paths.first().map_or(Path::new(""), PathBuf::as_path);
     Ok(Arc::new(open(path)?))
 }
-
-/// Opens all paths with `open`.
-///
-/// # Errors
-/// Those of `open`.
-pub fn open_all<D: Dataset + 'static>(
-    paths: &[PathBuf],
-    open: fn(&[PathBuf]) -> Result<D>,
-) -> Result<Arc<dyn Dataset>> {
-    Ok(Arc::new(open(paths)?))
-}

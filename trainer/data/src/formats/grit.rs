@@ -1,12 +1,13 @@
 //! GRIT: image-text-box records in parquet shards and in two tar layouts.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use espalier_io::storage;
 use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
 
-use super::format::{Format, open_all};
+use super::format::Format;
 use super::levels;
 use crate::formats::parquet_shard;
 use crate::formats::tar_shard::TarShard;
@@ -26,7 +27,7 @@ pub const FORMAT: Format = Format {
     labels: true,
     boxes: true,
     detect: |_| true,
-    open: |paths| open_all(paths, Grit::open),
+    open: |paths| Ok(Arc::new(Grit::open(paths)?)),
 };
 
 struct Shard {
@@ -89,8 +90,7 @@ impl Grit {
         let (found, mut left_out) = found?;
         // Collects all results first, so that the reported error does not depend on timing.
         let open = || -> Vec<Result<Opened>> {
-            let each =
-                |(path, container): &(PathBuf, Container)| open_shard(path, *container, boxes);
+            let each = |(path, container): &(PathBuf, _)| open_shard(path, *container, boxes);
             found.par_iter().map(each).collect()
         };
         let opened = if found.iter().any(|(path, _)| storage::is_remote(path)) {
@@ -107,16 +107,13 @@ impl Grit {
         for ((path, container), opened) in found.into_iter().zip(opened) {
             let opened = opened?;
             let shard = u32::try_from(shards.len()).unwrap_or(u32::MAX);
-            units.extend(
-                (0..)
-                    .zip(opened.parts)
-                    .map(|(part, (records, bytes))| Unit {
-                        shard,
-                        part,
-                        records,
-                        bytes,
-                    }),
-            );
+            let parts = (0..).zip(opened.parts);
+            units.extend(parts.map(|(part, (records, bytes))| Unit {
+                shard,
+                part,
+                records,
+                bytes,
+            }));
             complete += opened.complete;
             walk::merge(&mut left_out, opened.left_out);
             let name = path.display().to_string();
@@ -128,17 +125,13 @@ impl Grit {
             });
         }
         if complete == 0 {
-            let detail = shards
-                .iter()
-                .find_map(|s| s.unreadable.as_ref().map(|b| (s, b)))
-                .map(|(shard, broken)| {
-                    let Fault { cause, detail } = &broken.fault;
-                    format!("; {}: {cause}: {detail}", shard.name)
-                })
-                .unwrap_or_default();
+            let reason = |shard: &Shard| {
+                let Fault { cause, detail } = &shard.unreadable.as_ref()?.fault;
+                Some(format!("; {}: {cause}: {detail}", shard.name))
+            };
             return Err(DataError::NoRecords {
                 places: first_names(shards.iter().map(|shard| shard.name.as_str())),
-                detail,
+                detail: shards.iter().find_map(reason).unwrap_or_default(),
             });
         }
         Ok(Self {
@@ -185,9 +178,7 @@ impl Dataset for Grit {
     }
 
     fn shard_name(&self, shard: u32) -> &str {
-        self.shards
-            .get(shard as usize)
-            .map_or("unknown shard", |shard| shard.name.as_str())
+        &self.shards[shard as usize].name
     }
 
     fn left_out(&self) -> LeftOut {

@@ -47,13 +47,9 @@ impl Hierarcaps {
         for path in paths {
             let rows = read(path, drop_tier)?;
             let shard = u32::try_from(data.files.len()).unwrap_or(u32::MAX);
+            let units = (0..).zip(rows.chunks(ROWS));
             data.units
-                .extend(rows.chunks(ROWS).zip(0..).map(|(chunk, part)| Unit {
-                    shard,
-                    part,
-                    records: u32::try_from(chunk.len()).unwrap_or(u32::MAX),
-                    bytes: 0,
-                }));
+                .extend(units.map(|(part, chunk)| Unit::of_references(shard, part, chunk.len())));
             data.names.push(path.display().to_string());
             data.files.push(Arc::new(rows));
         }
@@ -119,7 +115,7 @@ pub(crate) fn csv_reader(path: &Path) -> std::io::Result<csv::Reader<Box<dyn Rea
 
 fn read(path: &Path, drop_tier: usize) -> Result<Vec<Row>> {
     let mut reader = csv_reader(path).map_err(|e| match e.kind() {
-        std::io::ErrorKind::NotFound => DataError::NoSuchPath { path: path.into() },
+        std::io::ErrorKind::NotFound => DataError::NoSuchPath(path.into()),
         _ => DataError::io(path)(e),
     })?;
     let header = reader.headers().map_err(|e| unreadable(path, &e))?.clone();
@@ -163,9 +159,7 @@ impl Dataset for Hierarcaps {
     }
 
     fn shard_name(&self, shard: u32) -> &str {
-        self.names
-            .get(shard as usize)
-            .map_or("unknown file", String::as_str)
+        &self.names[shard as usize]
     }
 
     fn load(&self, unit: usize) -> std::result::Result<Box<dyn Records>, Broken> {
@@ -200,27 +194,21 @@ mod tests {
     use flate2::{Compression, write::GzEncoder};
 
     use super::*;
+    use crate::test_files::folder;
 
     const CSV: &str = "positive,negative\n\
-        animal => dog => a dog => \"a dog, asleep\",plant => cat => a red dog => a dog in a car\n\
+        \"animal => dog => a dog => a dog, asleep\",plant => cat => a red dog => a dog in a car\n\
         a => b => c,d => e => f => g\n\
         a => b => => d,d => e => f => g\n";
 
-    fn file(content: &[u8], name: &str) -> (tempfile::TempDir, PathBuf) {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join(name);
-        std::fs::write(&path, content).unwrap();
-        (dir, path)
+    fn open(content: &[u8], name: &str, drop_tier: usize) -> Result<Hierarcaps> {
+        let dir = folder(&[(name, content)]);
+        Hierarcaps::open(&[dir.path().join(name)], drop_tier)
     }
 
     #[test]
     fn valid_rows_become_chains_and_others_are_reported() {
-        let quoted = CSV.replace("\"a dog, asleep\"", "a dog").replace(
-            "animal => dog => a dog => a dog",
-            "\"animal => dog => a dog => a dog, asleep\"",
-        );
-        let (_dir, path) = file(quoted.as_bytes(), "h.csv");
-        let data = Hierarcaps::open(&[path], 0).unwrap();
+        let data = open(CSV.as_bytes(), "h.csv", 0).unwrap();
         assert_eq!(data.records(), 3);
         let rows = data.load(0).unwrap();
         let chain = rows.read(0).unwrap().chain.unwrap();
@@ -237,8 +225,7 @@ mod tests {
         let mut zip = GzEncoder::new(Vec::new(), Compression::fast());
         zip.write_all(b"positive,negative\na=>b=>c=>d,e=>f=>g=>h\n")
             .unwrap();
-        let (_dir, path) = file(&zip.finish().unwrap(), "h.csv.gz");
-        let data = Hierarcaps::open(&[path], 2).unwrap();
+        let data = open(&zip.finish().unwrap(), "h.csv.gz", 2).unwrap();
         let chain = data.load(0).unwrap().read(0).unwrap().chain.unwrap();
         assert_eq!(chain.positives, ["a", "c", "d"]);
         assert_eq!(chain.negatives, ["e", "g", "h"]);
@@ -246,19 +233,15 @@ mod tests {
 
     #[test]
     fn missing_columns_are_named_with_those_found() {
-        let (_dir, path) = file(b"captions,image_url\nx,y\n", "h.csv");
-        let Err(error) = Hierarcaps::open(&[path], 0) else {
-            panic!("opened")
-        };
+        let opened = open(b"captions,image_url\nx,y\n", "h.csv", 0);
+        let error = opened.map(|_| ()).unwrap_err();
         let message = error.to_string();
-        assert!(
-            message.contains("missing column positive, negative"),
-            "{message}"
-        );
-        assert!(
-            message.contains("found columns captions, image_url"),
-            "{message}"
-        );
+        for part in [
+            "missing column positive, negative",
+            "found columns captions, image_url",
+        ] {
+            assert!(message.contains(part), "{message}");
+        }
         assert_eq!(error.exit_code(), 2);
     }
 
@@ -274,8 +257,7 @@ mod tests {
         }
         zip.write_all(text.as_bytes()).unwrap();
         let bytes = zip.finish().unwrap();
-        let (_dir, path) = file(&bytes[..bytes.len() / 2], "h.csv.gz");
-        let data = Hierarcaps::open(&[path], 0).unwrap();
+        let data = open(&bytes[..bytes.len() / 2], "h.csv.gz", 0).unwrap();
         let records = data.records() as usize;
         assert!((500..3000).contains(&records), "{records}");
         let last = data.load(0).unwrap().read(records - 1).unwrap_err();

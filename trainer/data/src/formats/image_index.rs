@@ -49,16 +49,8 @@ pub(crate) fn folder_of_images(path: &Path, file: &Path) -> PathBuf {
 /// Returns the integer value of the last run of digits of a name (notation 5.4).
 pub fn last_number(name: &str) -> Option<u64> {
     let end = name.rfind(|c: char| c.is_ascii_digit())? + 1;
-    let start = name[..end]
-        .rfind(|c: char| !c.is_ascii_digit())
-        .map_or(0, |at| {
-            at + name[at..].chars().next().map_or(1, char::len_utf8)
-        });
-    name[start..end].parse().ok()
-}
-
-fn base(name: &str) -> &str {
-    name.rsplit(['/', '\\']).next().unwrap_or(name)
+    let digits = name[..end].rsplit(|c: char| !c.is_ascii_digit()).next()?;
+    digits.parse().ok()
 }
 
 /// Returns the deepest folder that holds all files.
@@ -75,21 +67,16 @@ impl ImageIndex {
     /// If there is no such folder, or it cannot be read.
     pub fn of(folder: &Path) -> Result<Self> {
         if !folder.is_dir() {
-            return Err(DataError::NoSuchPath {
-                path: folder.into(),
-            });
+            return Err(DataError::NoSuchPath(folder.into()));
         }
         let mut index = Self::default();
         for path in walk::images_below(folder)?.files {
-            let Some(name) = path.file_name().map(|n| n.to_string_lossy().into_owned()) else {
-                continue;
-            };
-            let stem = name
-                .rsplit_once('.')
-                .map_or(name.as_str(), |(stem, _)| stem);
-            if let Some(number) = last_number(stem) {
+            let stem = path.file_stem().unwrap_or_default();
+            if let Some(number) = last_number(&stem.to_string_lossy()) {
                 index.numbers.entry(number).or_insert_with(|| path.clone());
             }
+            let name = path.file_name().unwrap_or_default();
+            let name = name.to_string_lossy().into_owned();
             index.names.entry(name).or_default().push(path);
         }
         Ok(index)
@@ -102,12 +89,8 @@ impl ImageIndex {
     /// If a folder cannot be read.
     pub fn unused<'a>(&self, used: impl IntoIterator<Item = &'a Path>) -> Result<LeftOut> {
         let used: HashSet<&Path> = used.into_iter().collect();
-        let images: BTreeSet<&Path> = self
-            .names
-            .values()
-            .flatten()
-            .map(PathBuf::as_path)
-            .collect();
+        let images = self.names.values().flatten().map(PathBuf::as_path);
+        let images: BTreeSet<&Path> = images.collect();
         // An index may lead to an image by another path, for example through `..`.
         let elsewhere: HashSet<PathBuf> = used
             .iter()
@@ -140,7 +123,7 @@ impl ImageIndex {
     /// Returns the image with this name. If there are several, returns the one whose folders match
     /// those in the name, or else the first.
     pub fn find(&self, name: &str) -> Option<&Path> {
-        let all = self.names.get(base(name))?;
+        let all = self.names.get(walk::base_name(name))?;
         let same_folder = all.iter().find(|path| path.ends_with(name));
         same_folder.or(all.first()).map(PathBuf::as_path)
     }

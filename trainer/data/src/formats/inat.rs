@@ -100,33 +100,24 @@ pub fn open(path: &Path) -> Result<Table> {
     let is_long = |category: &&Category| {
         category.label().len() > MAX_NAME || category.common_name.len() > MAX_NAME
     };
-    if let Some(category) = index.categories.iter().find(is_long) {
-        let found = format!(
-            "a name of more than {MAX_NAME} bytes in category {}",
-            category.id
-        );
+    if let Some(Category { id, .. }) = index.categories.iter().find(is_long) {
+        let found = format!("a name of more than {MAX_NAME} bytes in category {id}");
         return Err(DataError::layout(&file, EXPECTED, found));
     }
     let images = ImageIndex::of(&folder_of(&file))?;
     let categories: HashMap<u64, &Category> = index.categories.iter().map(|c| (c.id, c)).collect();
-    let names: HashMap<u64, &str> = index
-        .images
-        .iter()
-        .map(|i| (i.id, i.file_name.as_str()))
-        .collect();
-    let known: Vec<(&&str, &&Category)> = index
-        .annotations
-        .iter()
-        .filter_map(|a| Some((names.get(&a.image_id)?, categories.get(&a.category_id)?)))
-        .collect();
-    let dangling = index.annotations.len() - known.len();
-    let rows: Vec<Listed> = known
-        .into_iter()
-        .map(|(name, category)| Listed {
+    let names = index.images.iter().map(|i| (i.id, i.file_name.as_str()));
+    let names: HashMap<u64, &str> = names.collect();
+    let row = |annotation: &Annotation| {
+        let name = *names.get(&annotation.image_id)?;
+        let category = categories.get(&annotation.category_id)?;
+        Some(Listed {
             common: category.common_name.clone(),
-            ..Listed::new(*name, images.find(name), category.label())
+            ..Listed::new(name, images.find(name), category.label())
         })
-        .collect();
+    };
+    let rows: Vec<Listed> = index.annotations.iter().filter_map(row).collect();
+    let dangling = index.annotations.len() - rows.len();
     if rows.is_empty() {
         let found = "no annotation of a listed image and category";
         return Err(DataError::layout(&file, EXPECTED, found));
@@ -139,37 +130,32 @@ pub fn open(path: &Path) -> Result<Table> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use super::*;
     use crate::Cause;
     use crate::records::source::Dataset;
+    use crate::test_files::folder;
 
     #[test]
     fn the_label_of_an_image_is_its_lineage() {
-        let dir = tempfile::tempdir().unwrap();
         let json = r#"{"images": [{"id": 1, "file_name": "val/x/a.jpg"}, {"id": 2, "file_name": "val/x/b.jpg"}],
             "annotations": [{"id": 1, "image_id": 1, "category_id": 7}, {"id": 2, "image_id": 2, "category_id": 7},
             {"id": 3, "image_id": 9, "category_id": 7}],
             "categories": [{"id": 7, "name": "A b", "common_name": "", "kingdom": "Animalia", "phylum": "P",
             "class": "C", "order": "O", "family": "F", "genus": "G", "specific_epithet": "b sp."}]}"#;
-        fs::write(dir.path().join("val.json"), json).unwrap();
-        fs::create_dir_all(dir.path().join("val/x")).unwrap();
-        fs::write(dir.path().join("val/x/a.jpg"), "x").unwrap();
+        let dir = folder(&[("val.json", json), ("val/x/a.jpg", "x")]);
         assert!(matches(dir.path()));
         let data = open(dir.path()).unwrap();
         assert_eq!(data.records(), 2);
         let rows = data.load(0).unwrap();
         assert_eq!(rows.read(0).unwrap().synsets, ["Animalia/P/C/O/F/G/b sp."]);
         assert_eq!(rows.read(1).unwrap_err().fault.cause, Cause::MissingImage);
-        fs::write(dir.path().join("val.json"), "{}").unwrap();
+        std::fs::write(dir.path().join("val.json"), "{}").unwrap();
         assert!(!matches(dir.path()));
         assert_eq!(open(dir.path()).map(|_| ()).unwrap_err().exit_code(), 2);
     }
 
     #[test]
     fn a_category_with_a_long_name_is_refused_since_each_photo_would_copy_it() {
-        let dir = tempfile::tempdir().unwrap();
         let open_with = |family: &str| {
             let json = serde_json::json!({
                 "images": [{"id": 1, "file_name": "a.jpg"}],
@@ -177,7 +163,7 @@ mod tests {
                 "categories": [{"id": 7, "kingdom": "A", "phylum": "P", "class": "C", "order": "O",
                     "family": family, "genus": "G", "specific_epithet": "s"}],
             });
-            fs::write(dir.path().join("val.json"), json.to_string()).unwrap();
+            let dir = folder(&[("val.json", json.to_string())]);
             open(dir.path()).map(|data| data.records())
         };
         assert_eq!(open_with("F").unwrap(), 1);

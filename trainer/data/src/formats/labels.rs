@@ -2,52 +2,21 @@
 
 use crate::records::fault::Broken;
 use crate::records::record_image::RecordImage;
-use crate::records::source::{Dataset, Record, Records, Unit};
+use crate::records::source::{Record, Records};
+use crate::records::table::Table;
 
-/// A dataset with one record per label.
-pub struct Labels {
-    name: String,
-    ids: Vec<String>,
-    units: [Unit; 1],
-}
-
-impl Labels {
-    /// Creates records for the labels `ids` of the taxonomy file `name`.
-    pub fn new(name: String, ids: Vec<String>) -> Self {
-        let units = [Unit {
-            shard: 0,
-            part: 0,
-            records: u32::try_from(ids.len()).unwrap_or(u32::MAX),
-            bytes: 0,
-        }];
-        Self { name, ids, units }
-    }
-}
-
-impl Dataset for Labels {
-    fn units(&self) -> &[Unit] {
-        &self.units
-    }
-
-    fn shard_name(&self, _shard: u32) -> &str {
-        &self.name
-    }
-
-    fn load(&self, _unit: usize) -> Result<Box<dyn Records>, Broken> {
-        Ok(Box::new(Ids(self.ids.clone())))
-    }
+/// Creates a dataset with one record per label, for the labels `ids` of the taxonomy file `name`.
+/// All of them are one unit.
+pub fn table(name: String, ids: Vec<String>) -> Table {
+    Table::in_units_of(ids.len().max(1), name, ids.len(), Ids(ids))
 }
 
 struct Ids(Vec<String>);
 
 impl Records for Ids {
     fn read(&self, row: usize) -> Result<Record, Broken> {
-        let id = &self.0[row];
-        Ok(Record::labelled(
-            id.clone(),
-            RecordImage::None,
-            Some(id.clone()),
-            id,
-        ))
+        let id = self.0[row].clone();
+        let label = Some(id.clone());
+        Ok(Record::labelled(id.clone(), RecordImage::None, label, id))
     }
 }

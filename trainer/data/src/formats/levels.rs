@@ -69,11 +69,8 @@ pub fn hint(path: &Path) -> String {
             names.join(", ")
         );
     }
-    let images = here
-        .files
-        .iter()
-        .filter(|file| walk::is_image_file(file))
-        .count();
+    let images = here.files.iter().filter(|file| walk::is_image_file(file));
+    let images = images.count();
     match path.parent().filter(|_| images > 0) {
         None => String::new(),
         Some(above) if has_classes(above) => format!(
@@ -123,49 +120,40 @@ mod tests {
     use super::*;
     use crate::test_files::folder_with;
 
-    fn names(dir: &tempfile::TempDir, purpose: Purpose) -> Option<Vec<String>> {
+    /// Returns the names of the folders that a folder stands for, joined by blanks.
+    fn names(dir: &tempfile::TempDir, purpose: Purpose) -> Option<String> {
         let roots = roots(dir.path(), purpose)?;
-        let relative = roots
+        let names = roots
             .iter()
             .map(|root| root.strip_prefix(dir.path()).unwrap());
-        Some(relative.map(walk::shown).collect())
+        Some(names.map(walk::shown).collect::<Vec<_>>().join(" "))
     }
 
     #[test]
     fn splits_side_by_side_are_chosen_by_purpose() {
-        let dir = folder_with(&[
-            "train/cat/1.jpg",
-            "Val/cat/2.jpg",
-            "test/dog/3.jpg",
-            "README.md",
-        ]);
-        let some = |names: &[&str]| Some(names.iter().map(|n| (*n).to_owned()).collect());
-        assert_eq!(names(&dir, Purpose::Training), some(&["train"]));
-        assert_eq!(names(&dir, Purpose::Evaluation), some(&["Val"]));
-        assert_eq!(names(&dir, Purpose::Test), some(&["test"]));
-        assert_eq!(
-            names(&dir, Purpose::Everything),
-            some(&["Val", "test", "train"])
-        );
+        let images = ["train/cat/1.jpg", "Val/cat/2.jpg", "test/dog/3.jpg"];
+        let dir = folder_with(&[&images[..], &["README.md"]].concat());
+        for (purpose, expected) in [
+            (Purpose::Training, "train"),
+            (Purpose::Evaluation, "Val"),
+            (Purpose::Test, "test"),
+            (Purpose::Everything, "Val test train"),
+        ] {
+            assert_eq!(names(&dir, purpose).unwrap(), expected);
+        }
     }
 
     #[test]
     fn other_levels_are_resolved_where_plain_and_else_named() {
         let dir = folder_with(&["photos/cat/1.jpg", "photos/dog/1.jpg"]);
-        assert_eq!(
-            names(&dir, Purpose::Training),
-            Some(vec!["photos".to_owned()])
-        );
+        assert_eq!(names(&dir, Purpose::Training).unwrap(), "photos");
         assert_eq!(roots(&dir.path().join("photos"), Purpose::Training), None);
         let low = hint(&dir.path().join("photos/cat"));
         assert!(low.contains("1 images") && low.ends_with("photos"), "{low}");
 
         // Without photos to evaluate on, those of training are not taken in their place.
         let alone = folder_with(&["train/cat/1.jpg", "val/readme.txt"]);
-        assert_eq!(
-            names(&alone, Purpose::Training),
-            Some(vec!["train".to_owned()])
-        );
+        assert_eq!(names(&alone, Purpose::Training).unwrap(), "train");
         assert_eq!(names(&alone, Purpose::Evaluation), None);
 
         let years = folder_with(&["2019/cat/1.jpg", "2020/cat/1.jpg"]);

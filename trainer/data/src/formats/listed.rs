@@ -1,7 +1,6 @@
 //! Image files listed in an index, each with its label.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use crate::records::fault::Broken;
 use crate::records::record_image::RecordImage;
@@ -31,21 +30,17 @@ impl Listed {
             common: String::new(),
         }
     }
+}
 
-    /// Returns the common name, or else the last name of the label.
-    fn caption(&self) -> String {
-        if self.common.is_empty() {
-            let last = self.label.rsplit('/').next().unwrap_or(&self.label);
-            last.replace('_', " ")
-        } else {
-            self.common.clone()
-        }
-    }
+/// Returns the last name of a lineage joined by `/`, or a label that is none, with blanks between its words.
+pub(super) fn last_name(label: &str) -> String {
+    let last = label.rsplit('/').next().unwrap_or(label);
+    last.replace('_', " ")
 }
 
 /// Wraps the rows of an index as a dataset; reports refer to it as `name`.
 pub fn table(name: impl Into<String>, rows: Vec<Listed>) -> Table {
-    Table::new(name.into(), rows.len(), Arc::new(Rows(rows)))
+    Table::new(name.into(), rows.len(), Rows(rows))
 }
 
 struct Rows(Vec<Listed>);
@@ -55,12 +50,11 @@ impl Records for Rows {
         let row = &self.0[row];
         let image = RecordImage::of_file(row.file.as_deref());
         let image = image.map_err(|fault| fault.of(&row.key))?;
-        let label = Some(row.label.clone());
-        Ok(Record::labelled(
-            row.key.clone(),
-            image,
-            label,
-            row.caption(),
-        ))
+        let caption = match row.common.as_str() {
+            "" => last_name(&row.label),
+            common => common.to_owned(),
+        };
+        let (key, label) = (row.key.clone(), Some(row.label.clone()));
+        Ok(Record::labelled(key, image, label, caption))
     }
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use espalier_core::taxonomy::RANKS;
 use espalier_io::disk::read;
 
-use super::condition::split_condition;
+use super::condition::{Condition, split_condition};
 use super::format::{Format, is_single, open_single};
 use crate::formats::image_index::ImageIndex;
 use crate::formats::listed::{Listed, table};
@@ -45,9 +45,6 @@ const LABELS: [&str; 3] = ["class", "label", "synset"];
 
 /// Bytes that hold the header.
 const HEAD: u64 = 1 << 14;
-
-/// Separator of the texts of a chain.
-const ARROW: &str = "=>";
 
 /// Columns that form the label of a row.
 enum Labels {
@@ -99,12 +96,8 @@ fn csv_file(path: &Path) -> Option<PathBuf> {
 
 fn columns(rows: &mut csv::Reader<&[u8]>) -> std::result::Result<Columns, String> {
     let header = rows.headers().map_err(|e| e.to_string())?;
-    Columns::detect(header).ok_or_else(|| {
-        format!(
-            "the columns {}",
-            header.iter().collect::<Vec<_>>().join(", ")
-        )
-    })
+    let names: Vec<&str> = header.iter().collect();
+    Columns::detect(header).ok_or_else(|| format!("the columns {}", names.join(", ")))
 }
 
 /// Returns whether a path is such a CSV, or a folder with one.
@@ -133,7 +126,7 @@ fn lineage(names: [&str; 7]) -> String {
 fn lineage_of_chain(chain: &str) -> Option<String> {
     let mut names: Vec<&str> = Vec::new();
     let mut before = "";
-    for text in chain.split(ARROW).map(str::trim) {
+    for text in chain.split("=>").map(str::trim) {
         let name = text.strip_prefix(before)?;
         names.push(name.trim_start());
         before = text;
@@ -153,30 +146,23 @@ pub fn open(path: &Path) -> Result<Table> {
     let columns = columns(&mut rows).map_err(broken)?;
     let images = ImageIndex::of(&folder_of(&file))?;
     let (_, condition) = split_condition(path);
-    let filter = condition.map(|condition| {
-        let at = columns
-            .names
-            .iter()
-            .position(|name| *name == condition.column);
+    let filter = condition.map(|Condition { column, value }| {
+        let at = columns.names.iter().position(|name| *name == column);
         let missing = || {
+            let names = columns.names.join(", ");
             broken(format!(
-                "no column `{}` for the condition of the path; the columns are {}",
-                condition.column,
-                columns.names.join(", ")
+                "no column `{column}` for the condition of the path; the columns are {names}"
             ))
         };
-        at.map(|at| (at, condition.value.clone()))
-            .ok_or_else(missing)
+        at.map(|at| (at, value)).ok_or_else(missing)
     });
     let filter = filter.transpose()?;
     let mut listed = Vec::new();
     for row in rows.records() {
         let row = row.map_err(|e| broken(e.to_string()))?;
         let field = |at: usize| row.get(at).unwrap_or_default().trim();
-        if filter
-            .as_ref()
-            .is_some_and(|(at, value)| field(*at) != value)
-        {
+        let is_other = |(at, value): &(usize, String)| field(*at) != value;
+        if filter.as_ref().is_some_and(is_other) {
             continue;
         }
         let label = match &columns.labels {
@@ -212,13 +198,10 @@ mod tests {
     use super::*;
     use crate::records::fault::Broken;
     use crate::records::source::{Dataset, Record};
-    use crate::test_files::read_all;
+    use crate::test_files::{folder, read_all};
 
     fn labels(csv: &str) -> Vec<String> {
-        let dir = tempfile::tempdir().unwrap();
-        std::fs::write(dir.path().join("metadata.csv"), csv).unwrap();
-        std::fs::create_dir(dir.path().join("p")).unwrap();
-        std::fs::write(dir.path().join("p/1.jpg"), "x").unwrap();
+        let dir = folder(&[("metadata.csv", csv), ("p/1.jpg", "x")]);
         assert!(matches(dir.path()));
         let read = read_all(&open(dir.path()).unwrap()).into_iter();
         let label = |record: Record| record.synsets.concat();
@@ -246,10 +229,9 @@ mod tests {
 
     #[test]
     fn a_condition_selects_rows() {
-        let dir = tempfile::tempdir().unwrap();
-        let file = dir.path().join("photos.csv");
         let text = "filepath,synset,source\n1.jpg,n1,web\n2.jpg,n2,lab\n3.jpg,n3,web\n";
-        std::fs::write(&file, text).unwrap();
+        let dir = folder(&[("photos.csv", text)]);
+        let file = dir.path().join("photos.csv");
         let with = |condition: &str| PathBuf::from(format!("{}?{condition}", file.display()));
         assert!(matches(&with("source=web")));
         assert_eq!(open(&with("source=web")).unwrap().records(), 2);
@@ -261,11 +243,9 @@ mod tests {
 
     #[test]
     fn other_tables_are_rejected() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("x.csv");
         let message = |csv: &str| {
-            std::fs::write(&path, csv).unwrap();
-            let error = open(&path).map(|_| ()).unwrap_err();
+            let dir = folder(&[("x.csv", csv)]);
+            let error = open(&dir.path().join("x.csv")).map(|_| ()).unwrap_err();
             assert_eq!(error.exit_code(), 2);
             error.to_string()
         };

@@ -22,12 +22,6 @@ pub const SHIPPED: [(&str, &str); 2] = [
     ("imagenet", include_str!("../../taxonomy/imagenet.tsv")),
 ];
 
-/// Returns the text of the shipped taxonomy with a short name.
-fn shipped(name: &Path) -> Option<&'static str> {
-    let found = SHIPPED.iter().find(|(short, _)| name == Path::new(short));
-    found.map(|(_, text)| *text)
-}
-
 /// Returns the taxonomy that is itself the data, if the data is one TSV file.
 pub fn taxonomy_file(data: &[PathBuf]) -> Option<&Path> {
     match data {
@@ -46,7 +40,8 @@ pub fn taxonomy(flag: Option<&Path>, data: &[PathBuf]) -> anyhow::Result<Taxonom
     let Some(path) = flag.or_else(|| taxonomy_file(data)) else {
         return Ok(Taxonomy::from_tsv(SHIPPED[0].1)?);
     };
-    if let Some(text) = shipped(path) {
+    let shipped = SHIPPED.iter().find(|(short, _)| path == Path::new(short));
+    if let Some((_, text)) = shipped {
         return Ok(Taxonomy::from_tsv(text)?);
     }
     let text = read::text(path).map_err(|e| {
@@ -112,16 +107,17 @@ pub fn benchmark(paths: &[PathBuf], dataset: Option<&str>, split: &str) -> Resul
         return Err(DataError::setting("--split", expected, split));
     }
     let names = parts.iter().map(|part| part.display().to_string());
-    let names: Vec<String> = names.collect();
+    let names = names.collect::<Vec<_>>().join(", ");
     Ok(Labelled {
         data,
-        split: (parts != paths).then(|| names.join(", ")),
+        split: (parts != paths).then_some(names),
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::test_files::{folder_with, write};
 
     #[test]
     fn shipped_taxonomies_have_short_names() {
@@ -135,21 +131,13 @@ mod tests {
 
     #[test]
     fn a_training_split_is_not_evaluated_in_place_of_another() {
-        let dir = tempfile::tempdir().unwrap();
-        let photo = |name: &str| {
-            let path = dir.path().join(name);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            image::RgbImage::new(4, 4).save(path).unwrap();
-        };
+        let dir = folder_with(&["train/cat/1.png"]);
         let paths = [dir.path().to_owned()];
-        photo("train/cat/1.png");
         std::fs::create_dir(dir.path().join("val")).unwrap();
-        let error = benchmark(&paths, None, splits::TEST)
-            .err()
-            .unwrap()
-            .to_string();
-        assert!(error.contains("other splits alone"), "{error}");
-        photo("val/cat/2.png");
+        let error = benchmark(&paths, None, splits::TEST).err().unwrap();
+        let message = error.to_string();
+        assert!(message.contains("other splits alone"), "{message}");
+        write(dir.path(), &[("val/cat/2.png", "x")]);
         let found = benchmark(&paths, None, splits::TEST).unwrap();
         assert_eq!(found.data.records(), 1);
         assert!(found.split.unwrap().ends_with("val"));
@@ -157,12 +145,10 @@ mod tests {
 
     #[test]
     fn the_error_for_a_missing_file_lists_the_short_names() {
-        let error = taxonomy(Some(Path::new("imagnet")), &[])
-            .unwrap_err()
-            .to_string();
-        assert!(
-            error.contains("imagnet") && error.contains("wordnet, imagenet"),
-            "{error}"
-        );
+        let error = taxonomy(Some(Path::new("imagnet")), &[]).unwrap_err();
+        let message = error.to_string();
+        for part in ["imagnet", "wordnet, imagenet"] {
+            assert!(message.contains(part), "{message}");
+        }
     }
 }

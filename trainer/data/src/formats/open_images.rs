@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use espalier_io::disk::read;
 
-use super::format::{Format, MAX_NAME, open_all};
+use super::format::{Format, MAX_NAME};
 use super::scenes::{Scene, Scenes};
 use crate::records::error::{DataError, Result};
 use crate::records::table::Table;
@@ -18,7 +18,7 @@ pub const FORMAT: Format = Format {
     labels: false,
     boxes: true,
     detect: |paths| paths.iter().any(|path| OpenImages::matches(path)),
-    open: |paths| open_all(paths, OpenImages::open),
+    open: |paths| Ok(Arc::new(OpenImages::open(paths)?)),
 };
 
 /// Suffix of the names of box files.
@@ -33,6 +33,7 @@ fn ends_with(path: &Path, end: &str) -> bool {
         .is_some_and(|n| n.to_string_lossy().ends_with(end))
 }
 
+/// Reads a CSV: its first row, and all of its rows but a header.
 fn rows(path: &Path, header: bool) -> Result<(csv::StringRecord, Vec<csv::StringRecord>)> {
     let broken = |e: csv::Error| DataError::NoRecords {
         places: vec![path.display().to_string()],
@@ -42,16 +43,9 @@ fn rows(path: &Path, header: bool) -> Result<(csv::StringRecord, Vec<csv::String
     let mut reader = csv::ReaderBuilder::new()
         .has_headers(header)
         .from_reader(text.as_bytes());
-    let names = if header {
-        reader.headers().map_err(broken)?.clone()
-    } else {
-        csv::StringRecord::new()
-    };
-    let rows = reader
-        .records()
-        .collect::<std::result::Result<_, _>>()
-        .map_err(broken)?;
-    Ok((names, rows))
+    let names = reader.headers().map_err(broken)?.clone();
+    let rows: Result<_, csv::Error> = reader.records().collect();
+    Ok((names, rows.map_err(broken)?))
 }
 
 /// Reads the names of labels, in lower case.
@@ -74,19 +68,18 @@ fn label_names(all: &[PathBuf]) -> Result<HashMap<String, Arc<str>>> {
 
 /// Returns the image files by the ids that their names hold.
 fn images_by_id(all: &[PathBuf]) -> HashMap<String, PathBuf> {
-    all.iter()
-        .filter(|file| walk::is_image_file(file))
-        .filter_map(|file| {
-            let id = file.file_stem()?.to_string_lossy().into_owned();
-            Some((id, file.clone()))
-        })
-        .collect()
+    let images = all.iter().filter(|file| walk::is_image_file(file));
+    let with_id = |file: &PathBuf| {
+        let id = file.file_stem()?.to_string_lossy().into_owned();
+        Some((id, file.clone()))
+    };
+    images.filter_map(with_id).collect()
 }
 
 /// Returns the places of columns in the header of a CSV.
 ///
 /// # Errors
-/// [`DataError::Columns`] if one is missing.
+/// [`DataError::Unusable`] if one is missing.
 pub(super) fn column_places<const N: usize>(
     file: &Path,
     header: &csv::StringRecord,
@@ -94,16 +87,13 @@ pub(super) fn column_places<const N: usize>(
 ) -> Result<[usize; N]> {
     let place = |column: &str| header.iter().position(|name| name.trim() == column);
     let missing = columns.iter().filter(|column| place(column).is_none());
-    let missing: Vec<String> = missing.map(|column| (*column).to_owned()).collect();
+    let missing: Vec<&str> = missing.copied().collect();
     if missing.is_empty() {
         return Ok(columns.map(|column| place(column).unwrap_or_default()));
     }
-    Err(DataError::Columns {
-        file: file.to_owned(),
-        expected: columns.map(str::to_owned).to_vec(),
-        missing,
-        found: header.iter().map(str::to_owned).collect(),
-    })
+    let lack = format!("missing column {}", missing.join(", "));
+    let found: Vec<&str> = header.iter().collect();
+    Err(DataError::lacking(file, lack, "columns", &columns, &found))
 }
 
 /// Collects the boxes of each image.
@@ -166,26 +156,19 @@ impl OpenImages {
             all.extend(found.files);
             walk::merge(&mut left_out, found.left_out);
         }
-        let mut scenes = SceneReader {
+        let mut reader = SceneReader {
             names: label_names(&all)?,
             images: images_by_id(&all),
             scenes: BTreeMap::new(),
             without_image: 0,
         };
         for path in all.iter().filter(|f| ends_with(f, BOXES)) {
-            scenes.add_boxes(path)?;
+            reader.add_boxes(path)?;
         }
-        let SceneReader {
-            scenes,
-            without_image,
-            ..
-        } = scenes;
-        let name = folders
-            .iter()
-            .map(|f| f.display().to_string())
-            .collect::<Vec<_>>()
-            .join(", ");
-        if scenes.is_empty() {
+        let without_image = reader.without_image;
+        let names = folders.iter().map(|folder| folder.display().to_string());
+        let name = names.collect::<Vec<_>>().join(", ");
+        if reader.scenes.is_empty() {
             return Err(DataError::Layout {
                 place: name,
                 expected: format!("images <ImageID>.jpg next to or below the files *{BOXES}"),
@@ -194,7 +177,7 @@ impl OpenImages {
                 ),
             });
         }
-        let scenes: Vec<Scene> = scenes.into_values().collect();
+        let scenes: Vec<Scene> = reader.scenes.into_values().collect();
         let used: HashSet<&PathBuf> = scenes.iter().filter_map(|s| s.file.as_ref()).collect();
         for file in all.iter().filter(|file| !used.contains(file)) {
             let rule = match walk::is_image_file(file) {
@@ -206,28 +189,22 @@ impl OpenImages {
         }
         let boxes = Path::new(BOXES);
         walk::leave_out(&mut left_out, "box without its image", without_image, boxes);
-        let table = Table::new(name, scenes.len(), Arc::new(Scenes(scenes)));
-        Ok(table.with_left_out(left_out))
+        Ok(Table::new(name, scenes.len(), Scenes(scenes)).with_left_out(left_out))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use super::*;
-    use crate::records::boxes::Region;
     use crate::records::source::Dataset;
+    use crate::test_files;
 
     fn folder(boxes: &str) -> tempfile::TempDir {
-        let dir = tempfile::tempdir().unwrap();
-        fs::write(dir.path().join("train-annotations-bbox.csv"), boxes).unwrap();
-        fs::write(dir.path().join(NAMES), "/m/1,Cat\n/m/2,Human eye\n").unwrap();
-        fs::create_dir(dir.path().join("train")).unwrap();
-        image::RgbImage::new(10, 10)
-            .save(dir.path().join("train/a1.jpg"))
-            .unwrap();
-        dir
+        test_files::folder(&[
+            ("train-annotations-bbox.csv", boxes),
+            (NAMES, "/m/1,Cat\n/m/2,Human eye\n"),
+            ("train/a1.jpg", "x"),
+        ])
     }
 
     const HEADER: &str = "ImageID,Source,LabelName,Confidence,XMin,XMax,YMin,YMax,IsOccluded\n";
@@ -242,10 +219,8 @@ mod tests {
         let data = OpenImages::open(&[dir.path().to_owned()]).unwrap();
         assert_eq!(data.records(), 1, "the image of b2 is missing");
         let record = data.load(0).unwrap().read(0).unwrap();
-        let Region::Relative(place) = record.boxes[0].region else {
-            panic!("relative")
-        };
-        assert_eq!(place, [0.1, 0.2, 0.9, 0.8]);
+        let place = record.boxes[0].region.relative();
+        assert_eq!(place, Some([0.1, 0.2, 0.9, 0.8]));
         assert_eq!(record.caption, "cat, human eye");
         assert_eq!(record.boxes[0].synset.as_deref(), Some("/m/1"));
         assert_eq!((record.tally.outside, record.tally.inverted), (1, 1));
@@ -256,7 +231,7 @@ mod tests {
         let dir = folder(&format!("{HEADER}a1,x,/m/1,1,0.1,0.9,0.2,0.8,0\n"));
         let open_with = |length: usize| {
             let names = format!("/m/1,{}\n", "c".repeat(length));
-            fs::write(dir.path().join(NAMES), names).unwrap();
+            std::fs::write(dir.path().join(NAMES), names).unwrap();
             OpenImages::open(&[dir.path().to_owned()]).map(|data| data.records())
         };
         assert_eq!(open_with(MAX_NAME).unwrap(), 1);
@@ -269,18 +244,15 @@ mod tests {
 
     #[test]
     fn missing_columns_and_missing_images_are_reported() {
-        let dir = folder("ImageID,LabelName,XMin,XMax\na1,/m/1,0,1\n");
-        let Err(error) = OpenImages::open(&[dir.path().to_owned()]) else {
-            panic!("opened")
-        };
-        assert!(
-            error.to_string().contains("missing column YMin, YMax"),
-            "{error}"
-        );
-        let dir = folder(&format!("{HEADER}zz,x,/m/1,1,0,1,0,1,0\n"));
-        let Err(error) = OpenImages::open(&[dir.path().to_owned()]) else {
-            panic!("opened")
-        };
-        assert!(error.to_string().contains("1 boxes"), "{error}");
+        let two_sides = "ImageID,LabelName,XMin,XMax\na1,/m/1,0,1\n";
+        let without_image = format!("{HEADER}zz,x,/m/1,1,0,1,0,1,0\n");
+        for (boxes, expected) in [
+            (two_sides, "missing column YMin, YMax"),
+            (without_image.as_str(), "1 boxes"),
+        ] {
+            let opened = OpenImages::open(&[folder(boxes).path().to_owned()]);
+            let message = opened.map(|_| ()).unwrap_err().to_string();
+            assert!(message.contains(expected), "{message}");
+        }
     }
 }

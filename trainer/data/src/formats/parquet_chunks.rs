@@ -10,19 +10,9 @@ use parquet::file::reader::{ChunkReader, Length};
 
 /// A shard with its length.
 pub(crate) struct Chunks {
-    file: Arc<ShardFile>,
-    len: u64,
-}
-
-impl Chunks {
-    /// Wraps a shard.
-    ///
-    /// # Errors
-    /// If its length cannot be read.
-    pub(crate) fn new(file: Arc<ShardFile>) -> std::io::Result<Self> {
-        let len = file.size()?;
-        Ok(Self { file, len })
-    }
+    pub(crate) file: Arc<ShardFile>,
+    /// In bytes.
+    pub(crate) len: u64,
 }
 
 impl Length for Chunks {
@@ -43,10 +33,8 @@ impl ChunkReader for Chunks {
 
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
         // A damaged footer must not exhaust the memory.
-        if start
-            .checked_add(length as u64)
-            .is_none_or(|end| end > self.len)
-        {
+        let end = start.checked_add(length as u64);
+        if end.is_none_or(|end| end > self.len) {
             return Err(ParquetError::EOF(format!(
                 "expected {length} bytes at {start}, found a file of {} bytes",
                 self.len

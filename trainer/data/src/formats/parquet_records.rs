@@ -8,26 +8,16 @@ use arrow_array::types::{
 use arrow_array::{Array, ArrayRef, ListArray, RecordBatch};
 use arrow_schema::DataType;
 
-use crate::records::boxes::{Entry, check_lengths, ground};
+use crate::records::boxes::Entry;
 use crate::records::fault::{Broken, Cause, Fault};
-use crate::records::frame;
 use crate::records::record_image::RecordImage;
 use crate::records::source::{Record, Records};
-
-/// Column that holds the image.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ImageColumn {
-    /// `image`, a struct with `bytes`.
-    Struct,
-    /// A binary column of this name.
-    Plain(&'static str),
-}
 
 /// The columns of a shard whose names differ between shards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NamedColumns {
-    /// The image.
-    pub image: ImageColumn,
+    /// The image: a binary column, or `image.bytes`, the field of a struct.
+    pub image: &'static str,
     /// Name of the column of captions: a text or a list of texts each.
     pub caption: &'static str,
 }
@@ -91,15 +81,12 @@ impl Columns {
             column.ok_or_else(|| Fault::new(Cause::ShardDamaged, detail()))
         };
         let column = |name: &str| found(name, batch.column_by_name(name));
-        let image = match named.image {
-            ImageColumn::Plain(name) => column(name)?,
-            ImageColumn::Struct => {
-                let image = column("image")?;
+        let image = match named.image.split_once('.') {
+            None => column(named.image)?,
+            Some((name, field)) => {
+                let image = column(name)?;
                 let fields = image.as_struct_opt();
-                found(
-                    "image.bytes",
-                    fields.and_then(|s| s.column_by_name("bytes")),
-                )?
+                found(named.image, fields.and_then(|s| s.column_by_name(field)))?
             }
         };
         Ok(Self {
@@ -144,20 +131,16 @@ impl Columns {
             Some(items) => texts(&items)?,
             None => Vec::new(),
         };
-        let entries = |column: Option<&ArrayRef>| column.map(|column| entries(column, row));
-        let noun_chunks = entries(self.noun_chunks.as_ref()).unwrap_or_default();
-        let ref_exps = entries(self.ref_exps.as_ref()).unwrap_or_default();
-        for caption in record.captions() {
-            check_lengths(caption, &noun_chunks, &ref_exps)?;
-        }
-        let (mut boxes, mut tally) = ground(&record.caption, &noun_chunks, &ref_exps, &synsets);
-        frame::place(&record.image, self.listed_size(row), &mut boxes, &mut tally);
-        Ok(Record {
-            boxes,
+        let entries = |column: &Option<ArrayRef>| match column {
+            Some(column) => entries(column, row),
+            None => Vec::new(),
+        };
+        record.with_boxes(
+            &entries(&self.noun_chunks),
+            &entries(&self.ref_exps),
             synsets,
-            tally,
-            ..record
-        })
+            self.listed_size(row),
+        )
     }
 }
 
@@ -235,21 +218,16 @@ fn entries(column: &ArrayRef, row: usize) -> Vec<Entry> {
     let Some(lists) = list(column, row) else {
         return Vec::new();
     };
-    (0..lists.len())
-        .map(|i| {
-            let Some(numbers) = list(&lists, i) else {
-                return Entry::new();
-            };
-            if let Some(doubles) = numbers.as_primitive_opt::<Float64Type>() {
-                doubles.iter().map(|v| v.unwrap_or(f64::NAN)).collect()
-            } else if let Some(floats) = numbers.as_primitive_opt::<Float32Type>() {
-                floats
-                    .iter()
-                    .map(|v| v.map_or(f64::NAN, f64::from))
-                    .collect()
-            } else {
-                Entry::new()
-            }
-        })
-        .collect()
+    let entry = |at: usize| {
+        let Some(numbers) = list(&lists, at) else {
+            return Entry::new();
+        };
+        if let Some(doubles) = numbers.as_primitive_opt::<Float64Type>() {
+            return doubles.iter().map(|v| v.unwrap_or(f64::NAN)).collect();
+        }
+        let floats = numbers.as_primitive_opt::<Float32Type>();
+        let floats = floats.into_iter().flatten();
+        floats.map(|v| v.map_or(f64::NAN, f64::from)).collect()
+    };
+    (0..lists.len()).map(entry).collect()
 }

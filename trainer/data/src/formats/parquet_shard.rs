@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
@@ -18,7 +18,7 @@ use parquet::file::metadata::RowGroupMetaData;
 use crate::formats::caption_texts::KEYS;
 use crate::formats::parquet_chunks::Chunks;
 use crate::formats::parquet_pages::{self as pages, Bounds, MAX_RATIO, SMALL_GROUP};
-use crate::formats::parquet_records::{ImageColumn, NamedColumns, ParquetRecords};
+use crate::formats::parquet_records::{NamedColumns, ParquetRecords};
 use crate::records::boxes::Boxes;
 use crate::records::error::{DataError, Result};
 use crate::records::fault::{Cause, Fault, panic_message};
@@ -172,13 +172,16 @@ impl Opened {
 fn builder(path: &Path, boxes: Boxes) -> Result<Result<Opened, Fault>> {
     let file = ShardFile::open(path).map_err(DataError::io(path))?;
     let length = file.size().map_err(DataError::io(path))?;
-    if let Some(fault) = check_ends(&file).map_err(DataError::io(path))? {
+    if let Some(fault) = check_ends(&file, length).map_err(DataError::io(path))? {
         return Ok(Err(fault));
     }
     // Use the types as stored. Otherwise an Arrow schema in the footer could select any of Arrow's
     // many representations of the same list or text.
     let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
-    let chunks = Chunks::new(Arc::clone(&file)).map_err(DataError::io(path))?;
+    let chunks = Chunks {
+        file: Arc::clone(&file),
+        len: length,
+    };
     let metadata = contained(|| {
         let stored = ArrowReaderMetadata::load(&chunks, options)?;
         let schema = Arc::new(with_views(stored.schema()));
@@ -221,8 +224,7 @@ fn field_with_views(field: &FieldRef) -> FieldRef {
 }
 
 /// Checks both ends of the file: a parquet file begins and ends with the same four bytes.
-fn check_ends(file: &ShardFile) -> std::io::Result<Option<Fault>> {
-    let len = file.size()?;
+fn check_ends(file: &ShardFile, len: u64) -> std::io::Result<Option<Fault>> {
     if len < 12 {
         let detail = format!("the file has {len} bytes");
         return Ok(Some(Fault::new(Cause::ShardEndsEarly, detail)));
@@ -248,19 +250,21 @@ fn is_text(data_type: &DataType) -> bool {
     matches!(data_type, DataType::Utf8View | DataType::BinaryView)
 }
 
+/// Returns the type of the items of a list.
+fn item(data_type: &DataType) -> Option<&DataType> {
+    match data_type {
+        DataType::List(field) => Some(field.data_type()),
+        _ => None,
+    }
+}
+
 fn is_list_of_texts(data_type: &DataType) -> bool {
-    matches!(data_type, DataType::List(field) if is_text(field.data_type()))
+    item(data_type).is_some_and(is_text)
 }
 
 fn is_boxes(data_type: &DataType) -> bool {
-    let inner = |t: &DataType| match t {
-        DataType::List(field) => Some(field.data_type().clone()),
-        _ => None,
-    };
-    matches!(
-        inner(data_type).and_then(|t| inner(&t)),
-        Some(DataType::Float64 | DataType::Float32)
-    )
+    let number = item(data_type).and_then(item);
+    matches!(number, Some(DataType::Float64 | DataType::Float32))
 }
 
 /// Returns the type of a column, if the schema has it.
@@ -276,7 +280,7 @@ fn column<'a>(schema: &'a Schema, name: &str) -> Option<&'a DataType> {
 fn check_columns(path: &Path, schema: &Schema, boxes: Boxes) -> Result<NamedColumns> {
     check_presence(path, schema, boxes)?;
     let captions = KEYS.into_iter().find(|name| column(schema, name).is_some());
-    // Excluded by the check of presence.
+    // The check of presence excludes that there is none.
     let caption = captions.unwrap_or(KEYS[0]);
     check_types(path, schema, caption)?;
     let image = image_column(path, schema)?;
@@ -295,17 +299,17 @@ fn check_presence(path: &Path, schema: &Schema, boxes: Boxes) -> Result<()> {
         Boxes::Optional => &[IMAGE, ("caption (or captions, text, texts, txt)", &KEYS)],
     };
     let is_missing = |names: &[&str]| names.iter().all(|name| column(schema, name).is_none());
-    let missing: Vec<String> = required
+    let missing: Vec<&str> = required
         .iter()
         .filter(|(_, names)| is_missing(names))
-        .map(|(_, names)| names[0].to_owned())
+        .map(|(_, names)| names[0])
         .collect();
     if missing.is_empty() {
         return Ok(());
     }
-    let names = || schema.fields().iter().map(|field| field.name().as_str());
-    if missing == ["image"] && names().any(|name| name.eq_ignore_ascii_case("url")) {
-        let found: Vec<&str> = names().collect();
+    let fields = schema.fields().iter();
+    let found: Vec<&str> = fields.map(|field| field.name().as_str()).collect();
+    if missing == ["image"] && found.iter().any(|name| name.eq_ignore_ascii_case("url")) {
         return Err(DataError::Layout {
             place: path.display().to_string(),
             expected: "a column image (or jpg) with the bytes of the images".into(),
@@ -315,28 +319,14 @@ fn check_presence(path: &Path, schema: &Schema, boxes: Boxes) -> Result<()> {
             ),
         });
     }
-    Err(DataError::Columns {
-        file: PathBuf::from(path),
-        expected: required
-            .iter()
-            .map(|(shown, _)| (*shown).to_owned())
-            .collect(),
-        missing,
-        found: schema
-            .fields()
-            .iter()
-            .map(|field| field.name().clone())
-            .collect(),
-    })
+    let lack = format!("missing column {}", missing.join(", "));
+    let expected: Vec<&str> = required.iter().map(|(shown, _)| *shown).collect();
+    Err(DataError::lacking(path, lack, "columns", &expected, &found))
 }
 
 fn wrong_type(path: &Path, name: &str, expected: &str, found: &DataType) -> DataError {
-    DataError::ColumnType {
-        file: PathBuf::from(path),
-        column: name.to_owned(),
-        expected: expected.to_owned(),
-        found: found.to_string(),
-    }
+    let reason = format!("column {name}: expected {expected}, found {found}");
+    DataError::unusable(path, reason)
 }
 
 /// Checks the types of all columns but the image's.
@@ -349,55 +339,37 @@ fn check_types(path: &Path, schema: &Schema, caption: &str) -> Result<()> {
     check(caption, "text, or a list of texts", &|t| {
         is_text(t) || is_list_of_texts(t)
     })?;
-    check(
-        "noun_chunks",
-        "a list of lists of floating-point numbers",
-        &is_boxes,
-    )?;
-    check(
-        "ref_exps",
-        "a list of lists of floating-point numbers",
-        &is_boxes,
-    )?;
+    for name in ["noun_chunks", "ref_exps"] {
+        check(name, "a list of lists of floating-point numbers", &is_boxes)?;
+    }
     check("key", "text or a number", &|t| is_text(t) || t.is_numeric())?;
     check("width", "a number", &DataType::is_numeric)?;
     check("height", "a number", &DataType::is_numeric)?;
     check("synsets", "a list of texts", &is_list_of_texts)
 }
 
-/// Returns the column of the image after checking its type.
-fn image_column(path: &Path, schema: &Schema) -> Result<ImageColumn> {
-    let (name, data_type) = match (column(schema, "image"), column(schema, "jpg")) {
-        (Some(image), _) => ("image", image),
-        (None, Some(jpg)) => ("jpg", jpg),
-        // Excluded by the check of presence.
-        (None, None) => ("image", &DataType::Null),
-    };
+/// Returns the dotted path of the image's column after checking its type.
+fn image_column(path: &Path, schema: &Schema) -> Result<&'static str> {
+    let mut names = ["image", "jpg"].into_iter();
+    let found = names.find_map(|name| Some((name, column(schema, name)?)));
+    // The check of presence excludes that there is none.
+    let (name, data_type) = found.unwrap_or(("image", &DataType::Null));
+    let is_bytes =
+        |field: &FieldRef| field.name() == "bytes" && *field.data_type() == DataType::BinaryView;
     match data_type {
-        DataType::BinaryView => Ok(ImageColumn::Plain(name)),
-        DataType::Struct(fields)
-            if name == "image"
-                && fields
-                    .iter()
-                    .any(|f| f.name() == "bytes" && *f.data_type() == DataType::BinaryView) =>
-        {
-            Ok(ImageColumn::Struct)
+        DataType::BinaryView => Ok(name),
+        DataType::Struct(fields) if name == "image" && fields.iter().any(is_bytes) => {
+            Ok("image.bytes")
         }
-        other => Err(wrong_type(
-            path,
-            name,
-            "binary, or a struct with binary bytes",
-            other,
-        )),
+        other => {
+            let expected = "binary, or a struct with binary bytes";
+            Err(wrong_type(path, name, expected, other))
+        }
     }
 }
 
 /// Returns the columns to read, as parquet's dotted paths.
 fn projected(schema: &Schema, columns: NamedColumns) -> Vec<&'static str> {
-    let image = match columns.image {
-        ImageColumn::Struct => "image.bytes",
-        ImageColumn::Plain(name) => name,
-    };
     let has = |name: &&str| schema.field_with_name(name).is_ok();
     let sizes = ["width", "height"]
         .into_iter()
@@ -406,7 +378,7 @@ fn projected(schema: &Schema, columns: NamedColumns) -> Vec<&'static str> {
         .into_iter()
         .chain(sizes)
         .filter(has)
-        .chain([image])
+        .chain([columns.image])
         .collect()
 }
 

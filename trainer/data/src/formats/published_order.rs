@@ -63,10 +63,10 @@ impl Slice {
         };
         let mut items: Vec<_> = items.into_iter().map(hashed).collect();
         items.sort_by_key(|(hash, _)| *hash);
-        let from_start = items.into_iter().skip(self.range.start);
-        from_start
+        let sorted = items.into_iter().map(|(_, item)| item);
+        sorted
+            .skip(self.range.start)
             .take(self.range.len())
-            .map(|(_, item)| item)
             .collect()
     }
 }

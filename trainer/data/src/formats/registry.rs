@@ -82,36 +82,25 @@ pub fn open(paths: &[PathBuf], need: Need) -> Result<Arc<dyn Dataset>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::test_files::folder_with;
 
     #[test]
     fn only_the_last_format_takes_any_paths() {
         let nowhere = [PathBuf::from("there is no such path")];
-        let detected: Vec<&str> = FORMATS
-            .iter()
-            .filter(|format| (format.detect)(&nowhere))
-            .map(|format| format.name)
-            .collect();
-        assert_eq!(detected, [grit::FORMAT.name]);
+        let mut detected = FORMATS.iter().filter(|format| (format.detect)(&nowhere));
+        assert_eq!(detected.next().unwrap().name, grit::FORMAT.name);
+        assert!(detected.next().is_none());
     }
 
     #[test]
     fn a_format_without_what_is_needed_is_named() {
-        let root = tempfile::tempdir().unwrap();
-        let class = root.path().join("cat");
-        std::fs::create_dir(&class).unwrap();
-        image::RgbImage::new(4, 4)
-            .save(class.join("a.png"))
-            .unwrap();
+        let root = folder_with(&["cat/a.png"]);
         let paths = [root.path().to_owned()];
         assert_eq!(open(&paths, Need::Labels).unwrap().units()[0].records, 1);
-        let error = open(&paths, Need::Boxes)
-            .map(|_| ())
-            .unwrap_err()
-            .to_string();
-        assert!(
-            error.contains("expected images with boxes (COCO boxes"),
-            "{error}"
-        );
+        let opened = open(&paths, Need::Boxes).map(|_| ());
+        let error = opened.unwrap_err().to_string();
+        let expected = "expected images with boxes (COCO boxes";
+        assert!(error.contains(expected), "{error}");
         assert!(error.ends_with("found class folders"), "{error}");
     }
 }

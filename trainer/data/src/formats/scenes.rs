@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::records::boxes::{BoxTally, GroundedBox, Origin, Region, clamped};
+use crate::records::boxes::{BoxTally, GroundedBox, Region, clamped};
 use crate::records::fault::Broken;
 use crate::records::frame;
 use crate::records::record_image::RecordImage;
@@ -60,11 +60,9 @@ impl Records for Scenes {
         let scene = &self.0[row];
         let image = RecordImage::of_file(scene.file.as_deref());
         let image = image.map_err(|fault| fault.of(&scene.key))?;
-        let grounded = |listed: &ListedBox| GroundedBox {
-            phrase: listed.phrase.to_string(),
-            region: Region::Relative(listed.place),
-            origin: Origin::NounChunk,
-            synset: listed.label.as_ref().map(ToString::to_string),
+        let grounded = |listed: &ListedBox| {
+            let label = listed.label.as_ref().map(ToString::to_string);
+            GroundedBox::new(&*listed.phrase, Region::Relative(listed.place), label)
         };
         let mut boxes: Vec<GroundedBox> = scene.boxes.iter().map(grounded).collect();
         let mut tally = scene.tally;

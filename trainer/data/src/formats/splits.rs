@@ -13,6 +13,7 @@ use crate::formats::published_order::Slice;
 use crate::formats::split_lists::{LISTS, List};
 use crate::records::error::{DataError, Result};
 use crate::records::table::Table;
+use crate::records::walk;
 
 /// Expected file layout, for error messages.
 pub const EXPECTED: &str = "the published list of a split: meta/test.txt (Food-101), \
@@ -51,10 +52,12 @@ fn lines(path: &Path) -> Result<Vec<String>> {
     let text = read::text(path).map_err(DataError::io(path))?;
     let lines = text.lines().map(str::trim).filter(|l| !l.is_empty());
     // Skips the comments at the head of Oxford pets' lists.
-    Ok(lines
-        .filter(|l| !l.starts_with('#'))
-        .map(str::to_owned)
-        .collect())
+    let lines = lines.filter(|l| !l.starts_with('#'));
+    Ok(lines.map(str::to_owned).collect())
+}
+
+fn unexpected(file: &Path, line: &str) -> DataError {
+    DataError::layout(file, EXPECTED, format!("the line `{line}`"))
 }
 
 fn existing_file(path: PathBuf) -> Option<PathBuf> {
@@ -64,8 +67,7 @@ fn existing_file(path: PathBuf) -> Option<PathBuf> {
 fn read_list(list: &List, folder: &Path, file: &Path) -> Result<Vec<Listed>> {
     let images = folder.join(list.images);
     let row = |line: String| {
-        let (name, label) = (list.row)(&line)
-            .ok_or_else(|| DataError::layout(file, EXPECTED, format!("the line `{line}`")))?;
+        let (name, label) = (list.row)(&line).ok_or_else(|| unexpected(file, &line))?;
         let path = existing_file(images.join(&name));
         Ok(Listed::new(name, path.as_deref(), label))
     };
@@ -76,10 +78,10 @@ fn read_cub(folder: &Path, split: &str) -> Result<Vec<Listed>> {
     let numbered = |name: &str| -> Result<BTreeMap<String, String>> {
         let file = folder.join(name);
         let pair = |line: String| {
-            let pair = line
+            let (id, value) = line
                 .split_once(' ')
-                .map(|(a, b)| (a.to_owned(), b.to_owned()));
-            pair.ok_or_else(|| DataError::layout(&file, EXPECTED, format!("the line `{line}`")))
+                .ok_or_else(|| unexpected(&file, &line))?;
+            Ok((id.to_owned(), value.to_owned()))
         };
         lines(&file)?.into_iter().map(pair).collect()
     };
@@ -126,7 +128,7 @@ fn benchmark_range(
     description: &str,
 ) -> (Vec<Listed>, String) {
     let key = |row: &Listed| {
-        let name = row.key.rsplit(['/', '\\']).next().unwrap_or(&row.key);
+        let name = walk::base_name(&row.key);
         // The key of CLEVR is the file name; keys of class folders begin with the class.
         if row.key.contains(['/', '\\']) {
             format!("{}_{name}", row.label)
@@ -221,11 +223,9 @@ mod tests {
 
     #[test]
     fn variants_of_aircraft_may_hold_blanks_and_slashes() {
+        let list = "12 707-320\n13 F/A-18\n14 DC 9\n";
         let files = [
-            (
-                "data/images_variant_test.txt",
-                "12 707-320\n13 F/A-18\n14 DC 9\n",
-            ),
+            ("data/images_variant_test.txt", list),
             ("data/images/12.jpg", "x"),
             ("data/images/13.jpg", "x"),
             ("data/images/14.jpg", "x"),
@@ -241,21 +241,16 @@ mod tests {
         ];
         assert_eq!(labels(&dtd, "test"), ["banded"]);
         let pets = [
-            (
-                "annotations/test.txt",
-                "#comment\ngreat_pyrenees_12 60 2 20\n",
-            ),
+            ("annotations/test.txt", "#a\ngreat_pyrenees_12 60 2 20\n"),
             ("annotations/trainval.txt", "Abyssinian_1 1 1 1\n"),
             ("images/great_pyrenees_12.jpg", "x"),
             ("images/Abyssinian_1.jpg", "x"),
         ];
         assert_eq!(labels(&pets, "test"), ["great_pyrenees"]);
         assert_eq!(labels(&pets, "train"), ["Abyssinian"]);
+        let list = "/a/abbey/sun_1.jpg\n/c/control_tower/outdoor/sun_2.jpg\n";
         let sun = [
-            (
-                "Testing_01.txt",
-                "/a/abbey/sun_1.jpg\n/c/control_tower/outdoor/sun_2.jpg\n",
-            ),
+            ("Testing_01.txt", list),
             ("a/abbey/sun_1.jpg", "x"),
             ("c/control_tower/outdoor/sun_2.jpg", "x"),
         ];
@@ -264,11 +259,9 @@ mod tests {
 
     #[test]
     fn cub_marks_each_image_as_training_or_test() {
+        let names = "1 001.Black_footed_Albatross/a.jpg\n2 002.Wren/b.jpg\n";
         let files = [
-            (
-                "images.txt",
-                "1 001.Black_footed_Albatross/a.jpg\n2 002.Wren/b.jpg\n",
-            ),
+            ("images.txt", names),
             ("train_test_split.txt", "1 0\n2 1\n"),
             ("images/001.Black_footed_Albatross/a.jpg", "x"),
             ("images/002.Wren/b.jpg", "x"),
@@ -299,19 +292,15 @@ mod tests {
             .collect();
         let slice = Slice::of("eurosat");
         let (selected, description) = benchmark_range(slice, rows.clone(), "test");
-        assert_eq!(
-            (selected.len(), description.as_str()),
-            (5000, "train[10000:15000]")
-        );
+        assert_eq!(selected.len(), 5000);
+        assert_eq!(description, "train[10000:15000]");
         assert_eq!(selected[0].key, "x/A/A_1305.jpg");
         assert_eq!(selected[4999].key, "x/G/G_1981.jpg");
         // An incomplete split is used in full, and the description says so.
         let (selected, description) = benchmark_range(slice, rows[..40].to_vec(), "test");
         assert_eq!(selected.len(), 40);
-        assert_eq!(
-            description,
-            "test (all 40 images; train[10000:15000] needs 27000)"
-        );
+        let expected = "test (all 40 images; train[10000:15000] needs 27000)";
+        assert_eq!(description, expected);
         let rows = (0..15_000).map(|i| Listed::new(format!("CLEVR_val_{i:06}.png"), None, "3"));
         let (selected, _) = benchmark_range(Slice::of("clevr"), rows.collect(), "test");
         assert_eq!(selected[0].key, "CLEVR_val_011736.png");
@@ -320,12 +309,9 @@ mod tests {
 
     #[test]
     fn a_broken_list_is_an_error_and_another_folder_is_not() {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = folder(&[("images/1.jpg", "x")]);
         assert!(open(dir.path(), None, "test").unwrap().is_none());
-        write(
-            dir.path(),
-            &[("meta/test.txt", "no slash\n"), ("images/1.jpg", "x")],
-        );
+        write(dir.path(), &[("meta/test.txt", "no slash\n")]);
         let error = open(dir.path(), None, "test").map(|_| ()).unwrap_err();
         assert_eq!(error.exit_code(), 2);
         assert!(error.to_string().contains("no slash"), "{error}");

@@ -7,14 +7,15 @@ use std::fmt::Write;
 
 use image::{Rgb, RgbImage};
 
-use crate::records::boxes::{BoxTally, GroundedBox, Origin, Region};
+use crate::records::boxes::{BoxTally, GroundedBox, Region};
 use crate::records::fault::Broken;
 use crate::records::random::{Purpose, Random};
 use crate::records::record_image::RecordImage;
 use crate::records::source::{Dataset, Record, Records, Unit};
+use crate::records::table::Table;
 
 /// Records per unit.
-const UNIT: u64 = 256;
+const UNIT: usize = 256;
 /// Side of the images of a figure, and the least one of those of a run, in pixels.
 pub const SIDE: u32 = 64;
 
@@ -99,66 +100,40 @@ pub fn taxonomy_tsv() -> String {
 }
 
 /// The dataset: records `0..records` of a seed, with square images.
-#[derive(Clone, Debug)]
-pub struct Synthetic {
-    seed: u64,
-    size: u32,
-    units: Vec<Unit>,
-}
+pub struct Synthetic(Table);
 
 impl Synthetic {
     /// Creates `records` records with images of `size` pixels, at least 8.
     pub fn new(records: u64, size: u32, seed: u64) -> Self {
-        let count = |part: u64| u32::try_from((records - part * UNIT).min(UNIT)).unwrap_or(0);
-        let units = (0..records.div_ceil(UNIT))
-            .map(|part| Unit {
-                shard: 0,
-                part: u32::try_from(part).unwrap_or(u32::MAX),
-                records: count(part),
-                bytes: 0,
-            })
-            .collect();
-        Self {
-            seed,
-            size: size.max(8),
-            units,
-        }
+        let (name, size) = ("synthetic".to_owned(), size.max(8));
+        let count = usize::try_from(records).unwrap_or(usize::MAX);
+        let drawn = SyntheticRecords { seed, size };
+        Self(Table::in_units_of(UNIT, name, count, drawn))
     }
 }
 
 impl Dataset for Synthetic {
     fn units(&self) -> &[Unit] {
-        &self.units
+        self.0.units()
     }
 
-    fn shard_name(&self, _shard: u32) -> &str {
-        "synthetic"
+    fn shard_name(&self, shard: u32) -> &str {
+        self.0.shard_name(shard)
     }
 
     fn load(&self, unit: usize) -> Result<Box<dyn Records>, Broken> {
-        let first = u64::from(self.units[unit].part) * UNIT;
-        Ok(Box::new(SyntheticRecords {
-            seed: self.seed,
-            size: self.size,
-            first,
-        }))
+        self.0.load(unit)
     }
 }
 
-/// One unit.
 struct SyntheticRecords {
     seed: u64,
     size: u32,
-    first: u64,
 }
 
 impl Records for SyntheticRecords {
     fn read(&self, row: usize) -> Result<Record, Broken> {
-        Ok(synthetic_record(
-            self.seed,
-            self.size,
-            self.first + row as u64,
-        ))
+        Ok(synthetic_record(self.seed, self.size, row as u64))
     }
 }
 
@@ -218,27 +193,15 @@ fn arrange(random: &mut Random, size: u32) -> (Vec<PlacedShape>, String) {
 fn boxes(placed: &[PlacedShape], size: u32) -> Vec<GroundedBox> {
     let mut boxes: Vec<GroundedBox> = Vec::new();
     for shape in placed {
-        for phrase in [
-            shape.name(),
-            shape.shape.name().to_owned(),
-            "shape".to_owned(),
-        ] {
-            if boxes.iter().any(|b| b.phrase == phrase) {
-                continue;
+        let (right, bottom) = (shape.left + shape.side, shape.top + shape.side);
+        let pixels = [shape.left, shape.top, right, bottom];
+        let rel = pixels.map(|pixel| f64::from(pixel) / f64::from(size));
+        let name = shape.name();
+        for phrase in [name.as_str(), shape.shape.name(), "shape"] {
+            if boxes.iter().all(|b| b.phrase != phrase) {
+                let (region, label) = (Region::Relative(rel), Some(id(&name)));
+                boxes.push(GroundedBox::new(phrase, region, label));
             }
-            let rel = [
-                shape.left,
-                shape.top,
-                shape.left + shape.side,
-                shape.top + shape.side,
-            ]
-            .map(|pixel| f64::from(pixel) / f64::from(size));
-            boxes.push(GroundedBox {
-                phrase,
-                region: Region::Relative(rel),
-                origin: Origin::NounChunk,
-                synset: Some(id(&shape.name())),
-            });
         }
     }
     boxes
@@ -321,26 +284,16 @@ mod tests {
                 panic!("drawn")
             };
             for found in record.boxes.iter().filter(|b| b.phrase.contains(' ')) {
-                let Region::Relative(rel) = found.region else {
-                    panic!("relative")
-                };
+                let rel = found.region.relative().unwrap();
                 let [left, top, right, bottom] = pixel_box(rel, 48, 48);
-                let colour = COLOURS
-                    .iter()
-                    .find(|(c, _)| found.phrase.starts_with(c))
-                    .unwrap()
-                    .1;
-                let close = (top..bottom)
-                    .flat_map(|y| (left..right).map(move |x| (x, y)))
-                    .filter(|&(x, y)| {
-                        image
-                            .get_pixel(x, y)
-                            .0
-                            .iter()
-                            .zip(colour)
-                            .all(|(a, b)| a.abs_diff(b) < 9)
-                    })
-                    .count() as f64;
+                let named = |colour: &&(&str, [u8; 3])| found.phrase.starts_with(colour.0);
+                let (_, colour) = *COLOURS.iter().find(named).unwrap();
+                let is_close = |&(x, y): &(u32, u32)| {
+                    let pixel = image.get_pixel(x, y).0;
+                    pixel.iter().zip(colour).all(|(a, b)| a.abs_diff(b) < 9)
+                };
+                let inside = (top..bottom).flat_map(|y| (left..right).map(move |x| (x, y)));
+                let close = inside.filter(is_close).count() as f64;
                 let share = close / f64::from((right - left) * (bottom - top));
                 assert!(share > 0.3, "{index} {}: {share}", found.phrase);
                 assert!(record.caption.contains(&found.phrase));
@@ -351,18 +304,14 @@ mod tests {
     #[test]
     fn records_depend_on_seed_and_index_alone() {
         let data = Synthetic::new(600, 32, 7);
-        assert_eq!(
-            data.units().iter().map(|u| u.records).collect::<Vec<_>>(),
-            [256, 256, 88]
-        );
+        let records: Vec<u32> = data.units().iter().map(|unit| unit.records).collect();
+        assert_eq!(records, [256, 256, 88]);
         let read = |unit: usize, row: usize| data.load(unit).unwrap().read(row).unwrap();
         assert_eq!(read(1, 44).key, "00000300");
         let pixels = |record: &Record| record.image.decode().unwrap();
-        assert_eq!(pixels(&read(1, 44)), pixels(&synthetic_record(7, 32, 300)));
-        assert_ne!(
-            pixels(&synthetic_record(8, 32, 300)),
-            pixels(&synthetic_record(7, 32, 300))
-        );
+        let drawn = |seed: u64| pixels(&synthetic_record(seed, 32, 300));
+        assert_eq!(pixels(&read(1, 44)), drawn(7));
+        assert_ne!(drawn(8), drawn(7));
     }
 
     #[test]

@@ -43,6 +43,12 @@ impl MemberGroup {
             .map(|(_, range)| range)
     }
 
+    /// Returns the member with this extension, or a fault if there is none.
+    pub fn required(&self, extension: &str) -> Result<&ByteRange, Fault> {
+        let missing = || Fault::new(Cause::MissingMember, format!(".{extension}"));
+        self.get(extension).ok_or_else(missing)
+    }
+
     /// Returns the caption, if a member of its own has it.
     pub fn caption(&self) -> Option<&ByteRange> {
         caption_texts::EXTENSIONS
@@ -131,10 +137,8 @@ pub fn index(file: &Arc<ShardFile>) -> std::io::Result<TarIndex> {
             continue;
         }
         let (offset, len_of_member) = (entry.raw_file_position(), entry.size());
-        if offset
-            .checked_add(len_of_member)
-            .is_none_or(|end| end > len)
-        {
+        let end = offset.checked_add(len_of_member);
+        if end.is_none_or(|end| end > len) {
             reached_end.set(true);
             truncated_name = Some(name);
             break;
@@ -283,35 +287,29 @@ mod tests {
     #[test]
     fn the_key_ends_at_the_first_dot_of_the_base_name_where_the_rest_is_known() {
         let names = [
-            "0001.child.jpg",
-            "0001.parent000.txt",
-            "./a.b/0001.jpg",
-            "./a.b/0001.seg.png",
-            "photo 2.0 (v1.0).jpg",
-            "photo 2.0 (v1.0).txt",
-            "x/3.1.depth.npy",
+            ("0001.child.jpg", Some(("0001", "child.jpg"))),
+            ("0001.parent000.txt", Some(("0001", "parent000.txt"))),
+            ("./a.b/0001.jpg", Some(("a.b/0001", "jpg"))),
+            ("./a.b/0001.seg.png", Some(("a.b/0001", "seg.png"))),
+            ("photo 2.0 (v1.0).jpg", Some(("photo 2.0 (v1.0)", "jpg"))),
+            ("photo 2.0 (v1.0).txt", Some(("photo 2.0 (v1.0)", "txt"))),
+            ("x/3.1.depth.npy", Some(("x/3", "1.depth.npy"))),
+            ("README", None),
         ];
-        let keys = Keys::of(names.into_iter());
-        assert_eq!(keys.split(names[0]), Some(("0001", "child.jpg")));
-        assert_eq!(keys.split(names[1]), Some(("0001", "parent000.txt")));
-        assert_eq!(keys.split(names[2]), Some(("a.b/0001", "jpg")));
-        assert_eq!(keys.split(names[3]), Some(("a.b/0001", "seg.png")));
-        assert_eq!(keys.split(names[4]), Some(("photo 2.0 (v1.0)", "jpg")));
-        assert_eq!(keys.split(names[5]), Some(("photo 2.0 (v1.0)", "txt")));
-        assert_eq!(keys.split(names[6]), Some(("x/3", "1.depth.npy")));
-        assert_eq!(keys.split("README"), None);
+        let keys = Keys::of(names.iter().map(|(name, _)| *name));
+        for (name, expected) in names {
+            assert_eq!(keys.split(name), expected);
+        }
     }
 
-    /// The key of a record, and the extensions and sizes of its members.
-    type Keyed = (String, Vec<(String, u64)>);
-
-    /// Returns key, extensions and contents of each record.
-    fn records(members: &[(&str, usize)]) -> (Vec<Keyed>, LeftOut) {
+    /// Returns the key of each record with the extensions and sizes of its members: `1 jpg=5 txt=3`.
+    fn records(members: &[(&str, usize)]) -> (Vec<String>, LeftOut) {
         let index = index_of(&tar_of_sizes(members));
         assert!(index.truncation.is_none());
         let of = |group: MemberGroup| {
-            let sizes = group.members.into_iter().map(|(e, range)| (e, range.len));
-            (group.key, sizes.collect())
+            let members = group.members.iter();
+            let sizes = members.map(|(extension, range)| format!(" {extension}={}", range.len));
+            group.key + &sizes.collect::<String>()
         };
         (index.groups.into_iter().map(of).collect(), index.left_out)
     }
@@ -327,12 +325,7 @@ mod tests {
             ("._2.jpg", 1),
             ("README", 1),
         ]);
-        let member = |extension: &str, len: u64| (extension.to_owned(), len);
-        let expected = [
-            ("2".to_owned(), vec![member("jpg", 5), member("txt", 4)]),
-            ("1".to_owned(), vec![member("txt", 3), member("jpg", 8)]),
-        ];
-        assert_eq!(found, expected);
+        assert_eq!(found, ["2 jpg=5 txt=4", "1 txt=3 jpg=8"]);
         for rule in [HIDDEN, REPEATED, NO_EXTENSION] {
             assert_eq!(left_out[rule].count, 1, "{rule}");
         }
@@ -347,9 +340,7 @@ mod tests {
             ("1.jpg", 7),
             ("1.txt", 8),
         ]);
-        let keys: Vec<&str> = found.iter().map(|(key, _)| key.as_str()).collect();
-        assert_eq!(keys, ["1", "2", "1"]);
-        assert_eq!(found[2].1.len(), 2);
+        assert_eq!(found, ["1 jpg=5 txt=3", "2 jpg=2", "1 jpg=7 txt=8"]);
         assert!(left_out.is_empty());
     }
 

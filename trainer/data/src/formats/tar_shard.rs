@@ -8,12 +8,9 @@ use serde_json::Value;
 
 use crate::formats::caption_texts::{KEYS, texts_of};
 use crate::formats::tar_index::{self, MemberGroup, TEXTS};
-use crate::records::boxes::{
-    BoxTally, Boxes, Entry, GroundedBox, MAX_ENTRIES, Origin, Region, check_lengths, ground,
-};
+use crate::records::boxes::{BoxTally, Boxes, Entry, GroundedBox, MAX_ENTRIES, Region};
 use crate::records::error::{DataError, Result};
 use crate::records::fault::{Broken, Cause, Fault};
-use crate::records::frame;
 use crate::records::record_image::{ByteRange, RecordImage};
 use crate::records::source::{Record, Records};
 use crate::records::walk::{EXTENSIONS, LeftOut};
@@ -48,14 +45,16 @@ impl TarLayout {
                 Boxes::Required => None,
                 Boxes::Optional => group.caption(),
             });
-            image_of(group).and(texts).map(|_| Self::Raw)
+            image_of(group).ok().and(texts).map(|_| Self::Raw)
         }
     }
 }
 
 /// Returns the image of a record.
-pub(super) fn image_of(group: &MemberGroup) -> Option<&ByteRange> {
-    EXTENSIONS.iter().find_map(|extension| group.get(extension))
+pub(super) fn image_of(group: &MemberGroup) -> Result<RecordImage, Fault> {
+    let image = EXTENSIONS.iter().find_map(|extension| group.get(extension));
+    let missing = || Fault::new(Cause::MissingImage, "no .jpg, .png or .webp member");
+    Ok(RecordImage::ByteRange(image.ok_or_else(missing)?.clone()))
 }
 
 /// A tar shard with the offsets of its members; contents are read on demand.
@@ -79,21 +78,15 @@ impl TarShard {
         let file = ShardFile::open(path).map_err(DataError::io(path))?;
         let index = tar_index::index(&file).map_err(DataError::io(path))?;
         let mut groups = index.groups;
-        let Some(layout) = groups.iter().find_map(|group| TarLayout::of(group, boxes)) else {
+        let layout = groups.iter().find_map(|group| TarLayout::of(group, boxes));
+        if layout.is_none() {
             if index.truncation.is_none() && !groups.is_empty() {
                 return Err(unknown_layout(path, &groups));
             }
             // No complete record: one broken record, or an empty archive.
-            let key = index.truncated_key.unwrap_or_else(|| "first".to_owned());
-            let tail = index.truncation.map(|fault| fault.of(key));
-            return Ok(Self {
-                layout: TarLayout::Raw,
-                boxes,
-                groups: Vec::new(),
-                tail,
-                left_out: index.left_out,
-            });
-        };
+            groups.clear();
+        }
+        let layout = layout.unwrap_or(TarLayout::Raw);
         if layout == TarLayout::Raw {
             if boxes == Boxes::Required {
                 check_keys(path, &groups)?;
@@ -102,20 +95,19 @@ impl TarShard {
                 return Err(DataError::io(path)(failure));
             }
         }
+        let truncated = index.truncated_key;
+        let is_whole = |last: &MemberGroup| {
+            truncated.as_ref() != Some(&last.key) && is_complete((layout, boxes), last, &groups[0])
+        };
+        let last_is_whole = groups.last().is_some_and(is_whole);
         let tail = index.truncation.map(|fault| {
-            let last_is_complete = groups.last().is_some_and(|last| {
-                index.truncated_key.as_deref() != Some(&last.key)
-                    && is_complete((layout, boxes), last, &groups[0])
-            });
-            let key = match groups.last() {
-                Some(last) if last_is_complete => index
-                    .truncated_key
-                    .unwrap_or_else(|| format!("after {}", last.key)),
-                _ => groups
-                    .pop()
-                    .map_or_else(|| "first".to_owned(), |last| last.key),
-            };
-            fault.of(key)
+            let broken = groups.pop_if(|_| !last_is_whole);
+            fault.of(match (broken, truncated, groups.last()) {
+                (Some(broken), ..) => broken.key,
+                (None, Some(key), _) => key,
+                (None, None, Some(last)) => format!("after {}", last.key),
+                (None, None, None) => "first".to_owned(),
+            })
         });
         Ok(Self {
             layout,
@@ -167,36 +159,30 @@ fn is_complete(
     last: &MemberGroup,
     first: &MemberGroup,
 ) -> bool {
+    let has_crop = |i: usize| {
+        let member = |extension: &str| last.has(&format!("parent{i:03}.{extension}"));
+        member("jpg") && member("txt")
+    };
     match layout {
         TarLayout::Raw => {
-            image_of(last).is_some()
+            image_of(last).is_ok()
                 && (last.has("json") || boxes == Boxes::Optional)
                 && (first.key == last.key || TEXTS.iter().all(|e| last.has(e) || !first.has(e)))
         }
         TarLayout::Prepared => {
             last.has("child.jpg")
                 && last.has("child.txt")
-                && count_of(last).is_ok_and(|n| {
-                    (0..n).all(|i| {
-                        last.has(&format!("parent{i:03}.jpg"))
-                            && last.has(&format!("parent{i:03}.txt"))
-                    })
-                })
+                && count_of(last).is_ok_and(|n| (0..n).all(has_crop))
         }
     }
 }
 
 fn unknown_layout(path: &Path, groups: &[MemberGroup]) -> DataError {
-    let names: Vec<String> = groups
-        .iter()
-        .flat_map(|group| {
-            group
-                .members
-                .iter()
-                .map(move |(e, _)| format!("{}.{e}", group.key))
-        })
-        .take(6)
-        .collect();
+    let names = groups.iter().flat_map(|group| {
+        let members = group.members.iter();
+        members.map(move |(extension, _)| format!("{}.{extension}", group.key))
+    });
+    let names: Vec<String> = names.take(6).collect();
     DataError::layout(path, EXPECTED, names.join(", "))
 }
 
@@ -204,35 +190,23 @@ fn unknown_layout(path: &Path, groups: &[MemberGroup]) -> DataError {
 /// is unusable, not a single record.
 fn check_keys(path: &Path, groups: &[MemberGroup]) -> Result<()> {
     let mut error = None;
-    for group in groups
-        .iter()
-        .filter(|group| group.has("json"))
-        .take(INSPECTED_RECORDS)
-    {
+    let with_json = groups.iter().filter(|group| group.has("json"));
+    for group in with_json.take(INSPECTED_RECORDS) {
         let Ok(Value::Object(json)) = json_of(group) else {
             continue;
         };
-        let missing: Vec<String> = REQUIRED_KEYS
-            .iter()
-            .filter(|k| !json.contains_key(**k))
-            .map(|k| (*k).into())
-            .collect();
+        let missing = REQUIRED_KEYS.into_iter().filter(|k| !json.contains_key(*k));
+        let missing: Vec<&str> = missing.collect();
         if missing.is_empty() {
             return Ok(());
         }
-        error.get_or_insert_with(|| DataError::JsonKeys {
-            file: path.to_owned(),
-            record: group.key.clone(),
-            expected: REQUIRED_KEYS.map(String::from).to_vec(),
-            missing,
-            found: json.keys().cloned().collect(),
+        let lack = format!("the .json of {} lacks {}", group.key, missing.join(", "));
+        error.get_or_insert_with(|| {
+            let found: Vec<&str> = json.keys().map(String::as_str).collect();
+            DataError::lacking(path, lack, "keys", &REQUIRED_KEYS, &found)
         });
     }
     error.map_or(Ok(()), Err)
-}
-
-fn missing(extension: &str) -> Fault {
-    Fault::new(Cause::MissingMember, format!(".{extension}"))
 }
 
 fn text_of(range: &ByteRange, extension: &str) -> Result<String, Fault> {
@@ -241,15 +215,14 @@ fn text_of(range: &ByteRange, extension: &str) -> Result<String, Fault> {
 }
 
 fn json_of(group: &MemberGroup) -> Result<Value, Fault> {
-    let bytes = group.get("json").ok_or_else(|| missing("json"))?.read()?;
+    let bytes = group.required("json")?.read()?;
     let fault = |e: String| Fault::new(Cause::UnreadableMetadata, format!(".json: {e}"));
     let text = read::text_of(bytes).map_err(|e| fault(e.to_string()))?;
     serde_json::from_str(&text).map_err(|e| fault(e.to_string()))
 }
 
 fn read_raw(group: &MemberGroup, boxes: Boxes) -> Result<Record, Fault> {
-    let image = image_of(group)
-        .ok_or_else(|| Fault::new(Cause::MissingImage, "no .jpg, .png or .webp member"))?;
+    let image = image_of(group)?;
     let json = match boxes {
         Boxes::Optional if !group.has("json") => Value::Null,
         _ => json_of(group)?,
@@ -265,24 +238,13 @@ fn read_raw(group: &MemberGroup, boxes: Boxes) -> Result<Record, Fault> {
             }
         },
     };
-    let image = RecordImage::ByteRange(image.clone());
-    let record = Record::captioned(group.key.clone(), image, captions)?;
-    let noun_chunks = entries(&json, "noun_chunks")?;
-    let ref_exps = entries(&json, "ref_exps")?;
-    let synsets = strings(&json, "synsets")?;
-    for caption in record.captions() {
-        check_lengths(caption, &noun_chunks, &ref_exps)?;
-    }
-    let (mut boxes, mut tally) = ground(&record.caption, &noun_chunks, &ref_exps, &synsets);
     let side = |key: &str| json.get(key)?.as_f64();
-    let listed = side("width").zip(side("height"));
-    frame::place(&record.image, listed, &mut boxes, &mut tally);
-    Ok(Record {
-        boxes,
-        synsets,
-        tally,
-        ..record
-    })
+    Record::captioned(group.key.clone(), image, captions)?.with_boxes(
+        &entries(&json, "noun_chunks")?,
+        &entries(&json, "ref_exps")?,
+        strings(&json, "synsets")?,
+        side("width").zip(side("height")),
+    )
 }
 
 fn wrong(key: &str, expected: &str, found: &Value) -> Fault {
@@ -342,7 +304,7 @@ fn strings(json: &Value, key: &str) -> Result<Vec<String>, Fault> {
 /// Returns the number of crops that a prepared record announces.
 fn count_of(group: &MemberGroup) -> Result<usize, Fault> {
     const NAME: &str = "numparents.txt";
-    let text = text_of(group.get(NAME).ok_or_else(|| missing(NAME))?, NAME)?;
+    let text = text_of(group.required(NAME)?, NAME)?;
     let count = text.trim().parse().ok().filter(|n| *n <= MAX_CROPS);
     count.ok_or_else(|| {
         let found: String = text.trim().chars().take(MAX_SHOWN).collect();
@@ -352,27 +314,22 @@ fn count_of(group: &MemberGroup) -> Result<usize, Fault> {
 }
 
 fn read_prepared(group: &MemberGroup) -> Result<Record, Fault> {
-    let member = |extension: &str| group.get(extension).ok_or_else(|| missing(extension));
-    let image = RecordImage::ByteRange(member("child.jpg")?.clone());
-    let caption = text_of(member("child.txt")?, "child.txt")?;
+    let image = RecordImage::ByteRange(group.required("child.jpg")?.clone());
+    let caption = text_of(group.required("child.txt")?, "child.txt")?;
     let record = Record::captioned(group.key.clone(), image, vec![caption])?;
     let mut tally = BoxTally::default();
     let mut boxes = Vec::new();
     for i in 0..count_of(group)? {
         let (crop, text) = (format!("parent{i:03}.jpg"), format!("parent{i:03}.txt"));
-        let crop = member(&crop)?.clone();
-        let phrase = text_of(member(&text)?, &text)?;
+        let crop = group.required(&crop)?.clone();
+        let phrase = text_of(group.required(&text)?, &text)?;
         tally.prepared += 1;
         if phrase.trim().is_empty() {
             tally.blank_phrase += 1;
             continue;
         }
-        boxes.push(GroundedBox {
-            phrase,
-            region: Region::Crop(RecordImage::ByteRange(crop)),
-            origin: Origin::Prepared,
-            synset: None,
-        });
+        let region = Region::Crop(RecordImage::ByteRange(crop));
+        boxes.push(GroundedBox::new(phrase, region, None));
     }
     Ok(Record {
         boxes,

@@ -4,9 +4,9 @@
 //! of things. The nouns there with many nouns below them become targets of their own, next to the
 //! nodes of the taxonomy.
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap};
 
-use espalier_core::taxonomy::{Hypernyms, Taxonomy};
+use espalier_core::taxonomy::Taxonomy;
 
 use crate::nouns::generality::Generality;
 use crate::nouns::wordnet::{NounIx, Nouns};
@@ -47,7 +47,8 @@ impl Concepts {
         }
         let nodes = taxonomy.nodes().iter();
         let nodes = nodes.filter_map(|node| nouns.find(&node.id));
-        let inside: BTreeSet<NounIx> = nodes.flat_map(|node| at_and_above(nouns, node)).collect();
+        let inside = nodes.flat_map(|node| nouns.at_and_above(node));
+        let inside: BTreeSet<NounIx> = inside.map(|(ix, _)| ix).collect();
         let general = nouns.iter().filter(|(ix, _)| {
             generality.of_noun(*ix) >= (size as f32).ln() && !inside.contains(ix)
         });
@@ -55,48 +56,28 @@ impl Concepts {
         let by_noun: HashMap<NounIx, usize> =
             chosen.iter().enumerate().map(|(i, ix)| (*ix, i)).collect();
         let concept = |&ix: &NounIx| {
-            let above = at_and_above(nouns, ix).into_iter().skip(1);
+            let above = nouns.at_and_above(ix).skip(1);
+            let above = above.filter_map(|(ix, _)| by_noun.get(&ix).copied());
+            let noun = nouns.get(ix);
             Concept {
-                name: nouns
-                    .get(ix)
-                    .map_or_else(String::new, |n| n.names[0].clone()),
+                name: noun.map_or_else(String::new, |noun| noun.names[0].clone()),
                 generality: generality.of_noun(ix),
-                above: above.filter_map(|ix| by_noun.get(&ix).copied()).collect(),
+                above: above.collect(),
             }
         };
         let all = chosen.iter().map(concept).collect();
         Self { all, by_noun }
     }
 
-    /// Returns the number of concepts.
-    pub fn len(&self) -> usize {
-        self.all.len()
-    }
-
-    /// Returns whether there are no concepts.
-    pub fn is_empty(&self) -> bool {
-        self.all.is_empty()
-    }
-
-    /// Returns a concept; `None` for an index that is too large.
-    pub fn get(&self, index: usize) -> Option<&Concept> {
-        self.all.get(index)
+    /// Returns all concepts.
+    pub fn all(&self) -> &[Concept] {
+        &self.all
     }
 
     /// Returns the nearest concept at or above a noun with the number of edges up to it.
     pub fn nearest(&self, nouns: &Nouns, noun: NounIx) -> Option<(usize, usize)> {
-        let mut queue = VecDeque::from([(noun, 0)]);
-        let mut seen = BTreeSet::new();
-        while let Some((ix, edges)) = queue.pop_front() {
-            if let Some(concept) = self.by_noun.get(&ix) {
-                return Some((*concept, edges));
-            }
-            if seen.insert(ix) {
-                let above = nouns.above(ix.0).iter();
-                queue.extend(above.map(|above| (NounIx(*above), edges + 1)));
-            }
-        }
-        None
+        let mut all = nouns.at_and_above(noun);
+        all.find_map(|(ix, edges)| Some((*self.by_noun.get(&ix)?, edges)))
     }
 
     /// Returns target directions of the texts of all concepts, `[concepts, width]`, each of length
@@ -105,15 +86,12 @@ impl Concepts {
     pub fn directions(&self, width: usize) -> Vec<f32> {
         let own = |index: usize| {
             let mut random = Random::new(SEED, Purpose::Nouns, index as u64, 1);
-            (0..width).map(move |_| {
-                if random.uniform() < 0.5 {
-                    -1.0_f32
-                } else {
-                    1.0
-                }
+            (0..width).map(move |_| match random.uniform() < 0.5 {
+                true => -1.0_f32,
+                false => 1.0,
             })
         };
-        let mut directions = Vec::with_capacity(self.len() * width);
+        let mut directions = Vec::with_capacity(self.all.len() * width);
         for (index, concept) in self.all.iter().enumerate() {
             let mut sum: Vec<f32> = own(index).collect();
             for above in &concept.above {
@@ -124,19 +102,6 @@ impl Concepts {
         }
         directions
     }
-}
-
-/// Lists a noun and all nouns above it, the nearest first.
-fn at_and_above(nouns: &Nouns, noun: NounIx) -> Vec<NounIx> {
-    let (mut order, mut seen) = (Vec::new(), BTreeSet::new());
-    let mut queue = VecDeque::from([noun]);
-    while let Some(ix) = queue.pop_front() {
-        if seen.insert(ix) {
-            order.push(ix);
-            queue.extend(nouns.above(ix.0).iter().map(|above| NounIx(*above)));
-        }
-    }
-    order
 }
 
 #[cfg(test)]
@@ -172,13 +137,13 @@ mod tests {
         concepts(2, |nouns, concepts| {
             let names: Vec<&str> = concepts.all.iter().map(|c| c.name.as_str()).collect();
             assert_eq!(names, ["abstraction", "feeling", "bird"]);
-            assert_eq!(concepts.get(1).unwrap().above, [0]);
+            assert_eq!(concepts.all[1].above, [0]);
             let near = |id| concepts.nearest(nouns, nouns.find(id).unwrap());
             assert_eq!(near("n6"), Some((1, 1)));
             assert_eq!(near("n4"), Some((0, 0)));
             assert_eq!(near("n3"), None);
         });
-        concepts(0, |_, concepts| assert!(concepts.is_empty()));
+        concepts(0, |_, concepts| assert!(concepts.all.is_empty()));
     }
 
     #[test]

@@ -2,9 +2,7 @@
 //!
 //! A noun with many nouns below it is seldom a type of a noun with few.
 
-use std::collections::BTreeSet;
-
-use espalier_core::taxonomy::{Attachment, Hypernyms, NodeIx, Taxonomy};
+use espalier_core::taxonomy::{Attachment, NodeIx, Taxonomy};
 
 use crate::nouns::noun_senses::NounSenses;
 use crate::nouns::wordnet::{NounIx, Nouns};
@@ -28,10 +26,8 @@ impl<'a> Generality<'a> {
     pub fn new(taxonomy: &'a Taxonomy, nouns: &'a Nouns, senses: &'a NounSenses<'a>) -> Self {
         let mut sizes = vec![0.0; nouns.len()];
         for (ix, _) in nouns.iter() {
-            let (mut seen, mut open) = (BTreeSet::from([ix.0]), vec![ix.0]);
-            while let Some(at) = open.pop() {
-                sizes[at] += 1.0;
-                open.extend(nouns.above(at).iter().filter(|above| seen.insert(**above)));
+            for (above, _) in nouns.at_and_above(ix) {
+                sizes[above.0] += 1.0;
             }
         }
         for (ix, _) in nouns.iter() {
@@ -52,14 +48,12 @@ impl<'a> Generality<'a> {
     /// Returns the generality of a taxonomy node: 0 for a label, otherwise the logarithm of its
     /// size.
     pub fn of_node(&self, node: NodeIx) -> f32 {
+        if self.taxonomy.node(node).labelled {
+            return 0.0;
+        }
         let found = self.nouns.find(&self.taxonomy.node(node).id);
         let labels = || self.taxonomy.labelled_below(node).len().max(1) as f64;
-        let size = found.map_or_else(labels, |noun| self.sizes[noun.0]);
-        if self.taxonomy.node(node).labelled {
-            0.0
-        } else {
-            size.ln() as f32
-        }
+        found.map_or_else(labels, |noun| self.sizes[noun.0]).ln() as f32
     }
 
     /// Returns the generality of a noun: the logarithm of its size.
@@ -74,9 +68,8 @@ impl<'a> Generality<'a> {
         if senses.is_empty() {
             return 0.0;
         }
-        let size =
-            |sense: &crate::nouns::noun_senses::Sense| sense.weight * self.sizes[sense.noun.0];
-        senses.iter().map(size).sum::<f64>().ln() as f32
+        let sizes = senses.iter().map(|s| s.weight * self.sizes[s.noun.0]);
+        sizes.sum::<f64>().ln() as f32
     }
 }
 

@@ -153,10 +153,7 @@ mod tests {
         senses(|nouns, senses| {
             let found = senses.of("jaguar");
             let ids = found.iter().map(|s| nouns.get(s.noun).unwrap().id.as_str());
-            assert_eq!(
-                ids.collect::<Vec<_>>(),
-                ["n00000005", "n00000003", "n00000006", "n00000002"]
-            );
+            assert!(ids.eq(["n00000005", "n00000003", "n00000006", "n00000002"]));
             // Depths 3, 2, 1 and 0 (counted as 1); one edge up, except for the second; ranks 1, 2,
             // 1 and 2; the third has another case, the fourth is an abstraction.
             let raw = [

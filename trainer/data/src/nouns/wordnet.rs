@@ -4,7 +4,8 @@
 //! `|`) and `gloss` are separated by tabs. The file is plain or compressed with gzip. One row, the
 //! root, has no hypernym.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::iter;
 use std::path::Path;
 
 use espalier_core::taxonomy::Hypernyms;
@@ -165,14 +166,12 @@ impl Nouns {
                     }
                 }
                 if above > MAX_ABOVE || relations > MAX_RELATIONS {
-                    return Err((
-                        ix,
-                        format!(
-                            "`{}` with more than {MAX_ABOVE} nouns above it, or more than \
-                             {MAX_RELATIONS} relations above all nouns so far,",
-                            noun.id
-                        ),
-                    ));
+                    let what = format!(
+                        "`{}` with more than {MAX_ABOVE} nouns above it, or more than \
+                         {MAX_RELATIONS} relations above all nouns so far,",
+                        noun.id
+                    );
+                    return Err((ix, what));
                 }
             }
         }
@@ -191,10 +190,8 @@ impl Nouns {
 
     /// Iterates over all synsets with their indices, in the order of the file.
     pub fn iter(&self) -> impl Iterator<Item = (NounIx, &Noun)> {
-        self.nouns
-            .iter()
-            .enumerate()
-            .map(|(i, noun)| (NounIx(i), noun))
+        let nouns = self.nouns.iter().enumerate();
+        nouns.map(|(i, noun)| (NounIx(i), noun))
     }
 
     /// Returns a synset; `None` for an index of another table.
@@ -214,18 +211,22 @@ impl Nouns {
         senses.map_or(&[], Vec::as_slice)
     }
 
+    /// Iterates over a noun and all nouns above it, along every hypernym, the nearest first, each with
+    /// the number of edges up to it.
+    pub(super) fn at_and_above(&self, ix: NounIx) -> impl Iterator<Item = (NounIx, usize)> {
+        let (mut queue, mut seen) = (VecDeque::from([(ix.0, 0_usize)]), BTreeSet::from([ix.0]));
+        iter::from_fn(move || {
+            let (at, edges) = queue.pop_front()?;
+            let above = self.nouns.get(at).into_iter().flat_map(|noun| &noun.above);
+            let new = above.filter(|above| seen.insert(**above));
+            queue.extend(new.map(|above| (*above, edges + 1)));
+            Some((NounIx(at), edges))
+        })
+    }
+
     /// Returns whether `above` is at or above `ix`, along any hypernym.
     pub fn is_at_or_below(&self, ix: NounIx, above: NounIx) -> bool {
-        let (mut seen, mut open) = (BTreeSet::new(), vec![ix.0]);
-        while let Some(at) = open.pop() {
-            if at == above.0 {
-                return true;
-            }
-            if seen.insert(at) {
-                open.extend(self.nouns.get(at).into_iter().flat_map(|noun| &noun.above));
-            }
-        }
-        false
+        self.at_and_above(ix).any(|(at, _)| at == above)
     }
 }
 
@@ -264,12 +265,8 @@ mod tests {
         let nouns = open(TABLE.as_bytes()).unwrap();
         let truck = nouns.get(nouns.find("n3").unwrap()).unwrap();
         assert_eq!(truck.names, ["pickup truck", "Pickup"]);
-        let ids = |name| -> Vec<&str> {
-            let senses = nouns.senses(name).iter();
-            senses
-                .map(|ix| nouns.get(*ix).unwrap().id.as_str())
-                .collect()
-        };
+        let id = |ix: &NounIx| nouns.get(*ix).unwrap().id.as_str();
+        let ids = |name| -> Vec<&str> { nouns.senses(name).iter().map(id).collect() };
         assert_eq!(ids("pickup"), ["n3", "n4"]);
         assert_eq!(ids(" Pickup_Truck "), ["n3"]);
         assert!(ids("lorry").is_empty());
@@ -289,9 +286,8 @@ mod tests {
     fn too_many_nouns_above_one_are_refused_with_the_line() {
         let chain = |length: usize| {
             let row = |n: usize| {
-                let above = n
-                    .checked_sub(1)
-                    .map_or(String::new(), |above| format!("c{above}"));
+                let above = n.checked_sub(1).map(|above| format!("c{above}"));
+                let above = above.unwrap_or_default();
                 format!("c{n}\tname {n}\t{above}\t\n")
             };
             (0..length).map(row).collect::<String>()
@@ -299,10 +295,8 @@ mod tests {
         let table = format!("{}\n{}", COLUMNS.join("\t"), chain(MAX_ABOVE + 1));
         assert_eq!(open(table.as_bytes()).unwrap().len(), MAX_ABOVE + 1);
         let message = refused(&chain(MAX_ABOVE + 2));
-        assert!(
-            message.contains("`c501` with more than 500 nouns above it"),
-            "{message}"
-        );
+        let expected = "`c501` with more than 500 nouns above it";
+        assert!(message.contains(expected), "{message}");
         assert!(message.ends_with("in line 503"), "{message}");
     }
 

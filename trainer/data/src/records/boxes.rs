@@ -27,18 +27,6 @@ pub enum Boxes {
     Optional,
 }
 
-/// Source of a box.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Origin {
-    /// A noun chunk of the caption.
-    NounChunk,
-    /// A longer referring expression of the caption.
-    RefExp,
-    /// A box of a prepared shard, which does not record its source.
-    Prepared,
-}
-
 /// Image region of a box.
 #[derive(Clone, Debug)]
 pub enum Region {
@@ -48,6 +36,16 @@ pub enum Region {
     Crop(RecordImage),
 }
 
+impl Region {
+    /// Returns the edges; `None` for a separate crop.
+    pub fn relative(&self) -> Option<[f64; 4]> {
+        match self {
+            Self::Relative(edges) => Some(*edges),
+            Self::Crop(_) => None,
+        }
+    }
+}
+
 /// A box with its phrase.
 #[derive(Clone, Debug)]
 pub struct GroundedBox {
@@ -55,13 +53,23 @@ pub struct GroundedBox {
     pub phrase: String,
     /// The image region.
     pub region: Region,
-    /// The source of the box.
-    pub origin: Origin,
+    /// Whether the phrase is known to be a longer referring expression, not a noun chunk of the caption.
+    pub is_ref_exp: bool,
     /// Label of the boxed object, where the dataset has one.
     pub synset: Option<String>,
 }
 
 impl GroundedBox {
+    /// Creates a box whose phrase is not known to be a referring expression.
+    pub fn new(phrase: impl Into<String>, region: Region, synset: Option<String>) -> Self {
+        Self {
+            phrase: phrase.into(),
+            region,
+            is_ref_exp: false,
+            synset,
+        }
+    }
+
     /// Returns the label of the box, or its phrase if it has no label.
     pub fn label(&self) -> &str {
         self.synset.as_ref().unwrap_or(&self.phrase)
@@ -175,9 +183,9 @@ pub fn ground(
     let entries = noun_chunks
         .iter()
         .enumerate()
-        .map(|(i, entry)| (Origin::NounChunk, synsets.get(i).filter(|_| aligned), entry))
-        .chain(ref_exps.iter().map(|entry| (Origin::RefExp, None, entry)));
-    for (origin, synset, entry) in entries {
+        .map(|(i, entry)| (false, synsets.get(i).filter(|_| aligned), entry))
+        .chain(ref_exps.iter().map(|entry| (true, None, entry)));
+    for (is_ref_exp, synset, entry) in entries {
         let Some((phrase, stored)) = phrase_and_box(entry, &slicer, &mut tally) else {
             continue;
         };
@@ -188,18 +196,13 @@ pub fn ground(
         let Some(rel) = clamped(stored, &mut tally) else {
             continue;
         };
-        let same_box = |other: &&GroundedBox| match other.region {
-            Region::Relative(other_rel) => other_rel == rel,
-            Region::Crop(_) => false,
-        };
+        let same_box = |other: &&GroundedBox| other.region.relative() == Some(rel);
         let synset = synset
             .or_else(|| boxes.iter().find(same_box).and_then(|b| b.synset.as_ref()))
             .cloned();
         boxes.push(GroundedBox {
-            phrase: phrase.to_owned(),
-            region: Region::Relative(rel),
-            origin,
-            synset,
+            is_ref_exp,
+            ..GroundedBox::new(phrase, Region::Relative(rel), synset)
         });
     }
     (boxes, tally)
@@ -330,30 +333,18 @@ mod tests {
     #[test]
     fn captions_and_lists_of_boxes_of_implausible_lengths_are_refused() {
         let entries = |count: usize| vec![entry(0.0, 1.0); count];
-        let long = "a".repeat(MAX_CAPTION + 1);
-        assert!(check_lengths(&long[1..], &entries(MAX_ENTRIES), &entries(MAX_ENTRIES)).is_ok());
-        for (caption, noun_chunks, ref_exps, expected) in [
-            (
-                long.as_str(),
-                0,
-                0,
-                "caption: expected at most 65536 bytes, found 65537",
-            ),
-            (
-                "a",
-                1001,
-                0,
-                "noun_chunks: expected at most 1000 entries, found 1001",
-            ),
-            (
-                "a",
-                0,
-                1001,
-                "ref_exps: expected at most 1000 entries, found 1001",
-            ),
+        let check = |caption: usize, noun_chunks: usize, ref_exps: usize| {
+            let caption = "a".repeat(caption);
+            let checked = check_lengths(&caption, &entries(noun_chunks), &entries(ref_exps));
+            checked.map_err(|fault| fault.detail)
+        };
+        assert_eq!(check(65_536, 1000, 1000), Ok(()));
+        for (found, key, limit) in [
+            (check(65_537, 0, 0), "caption", "65536 bytes, found 65537"),
+            (check(1, 1001, 0), "noun_chunks", "1000 entries, found 1001"),
+            (check(1, 0, 1001), "ref_exps", "1000 entries, found 1001"),
         ] {
-            let fault = check_lengths(caption, &entries(noun_chunks), &entries(ref_exps));
-            assert_eq!(fault.unwrap_err().detail, expected);
+            assert_eq!(found, Err(format!("{key}: expected at most {limit}")));
         }
     }
 
@@ -405,10 +396,7 @@ mod tests {
         ];
         let (boxes, tally) = ground("a cat", &entries, &[], &[]);
         assert_eq!(phrases(&boxes), ["cat"]);
-        assert!(matches!(
-            boxes[0].region,
-            Region::Relative([0.0, 0.0, 1.0, 1.0])
-        ));
+        assert_eq!(boxes[0].region.relative(), Some([0.0, 0.0, 1.0, 1.0]));
         assert_eq!((tally.not_finite, tally.too_few_numbers), (2, 2));
         assert_eq!((tally.outside, tally.inverted), (2, 1));
     }

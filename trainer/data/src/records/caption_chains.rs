@@ -175,12 +175,7 @@ mod tests {
     fn statements_that_differ_in_their_number_have_another_number_as_their_negative() {
         let found = chain("Two men", NegativeKind::SameTier, 3).unwrap();
         assert_eq!(found.positives[0], "one or more people");
-        assert!(
-            found
-                .negatives
-                .iter()
-                .zip(&found.positives)
-                .all(|(n, p)| n != p)
-        );
+        let mut pairs = found.negatives.iter().zip(&found.positives);
+        assert!(pairs.all(|(negative, positive)| negative != positive));
     }
 }

@@ -188,25 +188,15 @@ mod tests {
     #[test]
     fn a_stronger_corruption_changes_more_and_keeps_the_size() {
         for corruption in LABEL_PRESERVING {
-            let apply = |strength| {
-                corruption
-                    .apply(image(), strength)
-                    .unwrap()
-                    .decode()
-                    .unwrap()
-            };
-            let distance = |corrupted: RgbImage| {
-                let pairs = corrupted.iter().zip(image().into_raw());
+            let distances = [0.0, 0.8, 1.0].map(|strength| {
+                let corrupted = corruption.apply(image(), strength).unwrap();
+                let corrupted = corrupted.decode().unwrap().into_raw();
+                let pairs = corrupted.into_iter().zip(image().into_raw());
                 pairs.map(|(a, b)| u64::from(a.abs_diff(b))).sum::<u64>()
-            };
-            let (none, most, full) = (
-                distance(apply(0.0)),
-                distance(apply(0.8)),
-                distance(apply(1.0)),
-            );
+            });
             assert!(
-                none < most && most < full,
-                "{corruption:?} {none} {most} {full}"
+                distances.is_sorted_by(|less, more| less < more),
+                "{corruption:?} {distances:?}"
             );
         }
         // Every corruption is selected, up to the last draw.

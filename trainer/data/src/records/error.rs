@@ -1,7 +1,7 @@
 //! Typed errors of the data side: what was expected, what was found, where, and how to fix it.
 
 use std::io::ErrorKind;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use espalier_io::disk::read;
 use thiserror::Error;
@@ -22,12 +22,9 @@ pub enum DataError {
     /// A path that does not exist.
     #[error(
         "no such file or folder: {}; expected .parquet or .tar shards, a folder of them, or a glob \
-         such as 'data/*.parquet'", path.display()
+         such as 'data/*.parquet'", .0.display()
     )]
-    NoSuchPath {
-        /// The path as given.
-        path: PathBuf,
-    },
+    NoSuchPath(PathBuf),
 
     /// A file whose extension is not that of a shard.
     #[error("{}: expected a .parquet or .tar shard, found {found}", path.display())]
@@ -69,53 +66,6 @@ pub enum DataError {
         expected: String,
         /// What was found instead.
         found: String,
-    },
-
-    /// A parquet shard that lacks required columns.
-    #[error(
-        "{}: missing column {}; expected columns {}; found columns {}",
-        file.display(), missing.join(", "), expected.join(", "), found.join(", ")
-    )]
-    Columns {
-        /// The shard.
-        file: PathBuf,
-        /// Required columns.
-        expected: Vec<String>,
-        /// Required columns that are missing.
-        missing: Vec<String>,
-        /// Columns of the shard.
-        found: Vec<String>,
-    },
-
-    /// A parquet column with an unsupported type.
-    #[error("{}: column {column}: expected {expected}, found {found}", file.display())]
-    ColumnType {
-        /// The shard.
-        file: PathBuf,
-        /// Name of the column.
-        column: String,
-        /// Types that can be read.
-        expected: String,
-        /// The type found.
-        found: String,
-    },
-
-    /// A tar shard whose `.json` members lack required keys.
-    #[error(
-        "{}: the .json of {record} lacks {}; expected keys {}; found keys {}",
-        file.display(), missing.join(", "), expected.join(", "), found.join(", ")
-    )]
-    JsonKeys {
-        /// The shard.
-        file: PathBuf,
-        /// Key of the inspected record.
-        record: String,
-        /// Required keys of the `.json`.
-        expected: Vec<String>,
-        /// Required keys that are missing.
-        missing: Vec<String>,
-        /// Keys of the `.json`.
-        found: Vec<String>,
     },
 
     /// Shards without any complete record.
@@ -192,11 +142,12 @@ pub enum DataError {
         records: u64,
     },
 
-    /// A folder of prepared shards that is not complete, or was started with different input.
-    #[error("{}: {reason}", folder.display())]
-    Prepared {
-        /// The folder.
-        folder: PathBuf,
+    /// A file whose columns or keys cannot be read, or a folder of prepared shards that is not complete or was
+    /// started with different input.
+    #[error("{}: {reason}", path.display())]
+    Unusable {
+        /// The file or folder.
+        path: PathBuf,
         /// What is missing or different, and what to do.
         reason: String,
     },
@@ -249,7 +200,7 @@ impl DataError {
 
     /// Creates [`DataError::Layout`] for a path.
     pub(crate) fn layout(
-        place: &std::path::Path,
+        place: &Path,
         expected: impl Into<String>,
         found: impl Into<String>,
     ) -> Self {
@@ -260,12 +211,34 @@ impl DataError {
         }
     }
 
+    /// Creates [`DataError::Unusable`].
+    pub(crate) fn unusable(path: &Path, reason: impl Into<String>) -> Self {
+        Self::Unusable {
+            path: path.to_owned(),
+            reason: reason.into(),
+        }
+    }
+
+    /// Creates [`DataError::Unusable`] for a file that lacks some of the `kind` (`columns` or `keys`) that are
+    /// expected; `lack` names them.
+    pub(crate) fn lacking(
+        file: &Path,
+        lack: String,
+        kind: &str,
+        expected: &[&str],
+        found: &[&str],
+    ) -> Self {
+        let (expected, found) = (expected.join(", "), found.join(", "));
+        let reason = format!("{lack}; expected {kind} {expected}; found {kind} {found}");
+        Self::unusable(file, reason)
+    }
+
     /// Reads a JSON file of a known layout.
     ///
     /// # Errors
     /// [`Self::Io`] if it cannot be read, [`Self::Layout`] with what was expected if it is not such a file.
     pub(crate) fn read_json<T: serde::de::DeserializeOwned>(
-        file: &std::path::Path,
+        file: &Path,
         expected: impl Into<String>,
     ) -> Result<T> {
         let text = read::text(file).map_err(Self::io(file))?;

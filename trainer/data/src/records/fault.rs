@@ -242,18 +242,18 @@ mod tests {
         Fault::new(cause, "because").of(key)
     }
 
+    fn seen(seen: u64) -> BrokenCounts {
+        BrokenCounts {
+            seen,
+            ..BrokenCounts::default()
+        }
+    }
+
     #[test]
     fn counts_keep_the_first_example_of_each_cause() {
-        let mut first = BrokenCounts {
-            seen: 2,
-            ..Default::default()
-        };
+        let (mut first, mut second) = (seen(2), seen(8));
         first.add("a.tar", &broken("1", Cause::UnreadableImage));
-        let mut second = BrokenCounts {
-            seen: 8,
-            no_usable_box: 1,
-            ..Default::default()
-        };
+        second.no_usable_box = 1;
         second.add("b.tar", &broken("2", Cause::UnreadableImage));
         second.add("b.tar", &broken("3", Cause::MissingCaption));
         first.merge(&second);
@@ -269,14 +269,10 @@ mod tests {
 
     #[test]
     fn a_share_is_a_limit_only_among_many_records() {
-        let exceed = |broken: u64, seen: u64, max_broken: f64| {
-            let mut counts = BrokenCounts {
-                seen,
-                ..BrokenCounts::default()
-            };
-            for key in 0..broken {
-                let fault = Fault::new(Cause::UnreadableImage, "because");
-                counts.add("a.tar", &fault.of(key.to_string()));
+        let exceed = |count: u64, of: u64, max_broken: f64| {
+            let mut counts = seen(of);
+            for _ in 0..count {
+                counts.add("a.tar", &broken("1", Cause::UnreadableImage));
             }
             counts.exceed(max_broken)
         };

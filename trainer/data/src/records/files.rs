@@ -1,7 +1,6 @@
 //! Image files, or boxes within them, as a dataset: one record per file or box, in the given order.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use espalier_core::input::crop_box;
 
@@ -28,7 +27,7 @@ impl From<PathBuf> for Item {
 /// Creates a dataset of these images; reports refer to it as `name`. The key of a record is its
 /// index in the list.
 pub fn table(name: String, items: Vec<Item>) -> Table {
-    Table::new(name, items.len(), Arc::new(Rows(items)))
+    Table::new(name, items.len(), Rows(items))
 }
 
 struct Rows(Vec<Item>);

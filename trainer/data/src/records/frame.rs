@@ -53,7 +53,6 @@ fn fits((width, height): (f64, f64), (x, y): (u32, u32)) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::records::boxes::Origin;
 
     /// Returns a JPEG of 40 x 30 stored pixels with this orientation.
     fn photo(flag: u8) -> RecordImage {
@@ -70,41 +69,37 @@ mod tests {
         RecordImage::Encoded(bytes)
     }
 
+    const AS_GIVEN: [f64; 4] = [0.0, 0.5, 0.25, 1.0];
+
     fn placed(flag: u8, listed: (f64, f64)) -> (Vec<[f64; 4]>, BoxTally) {
-        let mut boxes = vec![GroundedBox {
-            phrase: "a cat".into(),
-            region: Region::Relative([0.0, 0.5, 0.25, 1.0]),
-            origin: Origin::NounChunk,
-            synset: None,
-        }];
+        let mut boxes = vec![GroundedBox::new("a cat", Region::Relative(AS_GIVEN), None)];
         let mut tally = BoxTally::default();
         place(&photo(flag), Some(listed), &mut boxes, &mut tally);
-        let places = boxes.iter().map(|b| match b.region {
-            Region::Relative(place) => place,
-            Region::Crop(_) => panic!("relative"),
-        });
+        let places = boxes.iter().map(|b| b.region.relative().unwrap());
         (places.collect(), tally)
     }
 
     #[test]
     fn boxes_of_the_stored_frame_are_turned_and_others_are_not() {
-        let as_given = vec![[0.0, 0.5, 0.25, 1.0]];
-        // Orientation 6: the camera was turned to the left.
-        assert_eq!(
-            placed(6, (30.0, 40.0)),
-            (as_given.clone(), BoxTally::default())
-        );
-        let (places, tally) = placed(6, (400.0, 300.0));
-        assert_eq!((places, tally.turned), (vec![[0.0, 0.0, 0.5, 0.25]], 1));
-        assert_eq!(
-            placed(1, (800.0, 601.0)),
-            (as_given.clone(), BoxTally::default())
-        );
-        let (places, tally) = placed(3, (40.0, 30.0));
-        assert_eq!((places, tally.frame_unclear), (as_given.clone(), 1));
-        // The index of some data states no size.
-        let (places, tally) = placed(6, (0.0, 0.0));
-        assert_eq!((places, tally.frame_unclear), (as_given, 1));
+        // Orientation 6: the camera was turned to the left. The index of some data states no size.
+        for (flag, listed, place, [turned, frame_unclear]) in [
+            (6, (30.0, 40.0), AS_GIVEN, [0, 0]),
+            (6, (400.0, 300.0), [0.0, 0.0, 0.5, 0.25], [1, 0]),
+            (1, (800.0, 601.0), AS_GIVEN, [0, 0]),
+            (3, (40.0, 30.0), AS_GIVEN, [0, 1]),
+            (6, (0.0, 0.0), AS_GIVEN, [0, 1]),
+        ] {
+            let tally = BoxTally {
+                turned,
+                frame_unclear,
+                ..BoxTally::default()
+            };
+            assert_eq!(
+                placed(flag, listed),
+                (vec![place], tally),
+                "{flag} {listed:?}"
+            );
+        }
     }
 
     #[test]

@@ -34,7 +34,6 @@ pub struct Lineages {
     chains: BTreeMap<NodeIx, Vec<NodeIx>>,
     text: RankText,
     kind: NegativeKind,
-    tiers: usize,
 }
 
 /// Limits of the number of tiers when none is configured: the length of the shortest path, clamped
@@ -45,22 +44,16 @@ const TIERS: std::ops::RangeInclusive<usize> = 3..=7;
 /// every label).
 fn nodes_below_common_ancestors(taxonomy: &Taxonomy, label: NodeIx) -> Vec<NodeIx> {
     let all = taxonomy.labelled().len();
-    let path = taxonomy.path_to(label);
-    let nodes = path.iter().copied();
+    let mut nodes = taxonomy.path_to(label);
+    nodes.retain(|ix| taxonomy.labelled_below(*ix).len() < all);
     nodes
-        .filter(|ix| taxonomy.labelled_below(*ix).len() < all)
-        .collect()
 }
 
 /// Keeps the last of consecutive nodes that are above the same labels.
 fn discriminating_nodes(taxonomy: &Taxonomy, path: &[NodeIx]) -> Vec<NodeIx> {
     let below = |ix: &NodeIx| taxonomy.labelled_below(*ix).len();
-    let next = path.iter().skip(1).map(Some).chain([None]);
-    path.iter()
-        .zip(next)
-        .filter(|(ix, next)| next.is_none_or(|next| below(next) < below(ix)))
-        .map(|(ix, _)| *ix)
-        .collect()
+    let same = path.chunk_by(|above, next| below(next) >= below(above));
+    same.filter_map(|nodes| nodes.last().copied()).collect()
 }
 
 /// Selects `count` of the nodes, evenly spaced, including the first and the last.
@@ -106,12 +99,11 @@ impl Lineages {
             .into_iter()
             .filter_map(|(label, path)| {
                 let discriminating = discriminating_nodes(&taxonomy, &path);
-                let nodes = if discriminating.len() >= tiers {
-                    &discriminating[..]
-                } else {
-                    &path[..]
+                let nodes = match discriminating.len() >= tiers {
+                    true => discriminating,
+                    false => path,
                 };
-                (nodes.len() >= tiers).then(|| (label, evenly_spaced(nodes, tiers)))
+                (nodes.len() >= tiers).then(|| (label, evenly_spaced(&nodes, tiers)))
             })
             .collect();
         if chains.is_empty() {
@@ -125,7 +117,6 @@ impl Lineages {
             chains,
             text,
             kind,
-            tiers,
         })
     }
 
@@ -166,17 +157,11 @@ impl Lineages {
                 _ => chain[depth - 1],
             };
             let excluded = self.taxonomy.labelled_below(chain[depth]);
-            let others: Vec<NodeIx> = self
-                .taxonomy
-                .labelled_below(parent)
-                .iter()
-                .copied()
-                .filter(|ix| !excluded.contains(ix) && self.chains.contains_key(ix))
-                .collect();
+            let labels = self.taxonomy.labelled_below(parent).iter();
+            let others = labels.filter(|ix| !excluded.contains(ix));
+            let others: Vec<_> = others.filter_map(|ix| self.chains.get(ix)).collect();
             let pick = random.below(u32::try_from(others.len()).unwrap_or(u32::MAX));
-            self.chains
-                .get(others.get(pick as usize)?)
-                .map(Vec::as_slice)
+            others.get(pick as usize).copied().map(Vec::as_slice)
         })
     }
 
@@ -185,8 +170,8 @@ impl Lineages {
     pub fn draw(&self, id: &str, random: &mut Random) -> Option<TextChain> {
         let label = self.taxonomy.find(id)?;
         let chain = self.chains.get(&label)?;
-        let mut negatives = Vec::with_capacity(self.tiers);
-        for tier in 0..self.tiers {
+        let mut negatives = Vec::with_capacity(chain.len());
+        for tier in 0..chain.len() {
             let branch_tier = match self.kind {
                 NegativeKind::SameTier => tier,
                 NegativeKind::BelowSibling => tier.saturating_sub(1),
@@ -244,19 +229,17 @@ mod tests {
     }
 
     #[test]
-    fn a_negative_differs_from_its_tier_on() {
-        for chain in chains(NegativeKind::SameTier, "Animalia/Chordata/Aves") {
-            assert_eq!(chain.negatives[0], "Plantae");
-            assert_eq!(chain.negatives[1], "Animalia Mollusca");
-            assert_eq!(chain.negatives[2], "Animalia Chordata Mammalia");
-        }
-    }
-
-    #[test]
-    fn a_negative_below_a_sibling_is_as_deep_as_the_child() {
-        for chain in chains(NegativeKind::BelowSibling, "Animalia/Chordata/Aves") {
-            assert_eq!(chain.negatives[1], "Plantae Bryophyta");
-            assert_eq!(chain.negatives[2], "Animalia Mollusca Bivalvia");
+    fn a_negative_differs_from_its_tier_on_or_from_the_tier_above_on() {
+        let same_tier = ["Animalia Mollusca", "Animalia Chordata Mammalia"];
+        let below_sibling = ["Plantae Bryophyta", "Animalia Mollusca Bivalvia"];
+        for (kind, negatives) in [
+            (NegativeKind::SameTier, same_tier),
+            (NegativeKind::BelowSibling, below_sibling),
+        ] {
+            for chain in chains(kind, "Animalia/Chordata/Aves") {
+                assert_eq!(chain.negatives[0], "Plantae");
+                assert_eq!(chain.negatives[1..], negatives);
+            }
         }
     }
 
@@ -268,20 +251,24 @@ mod tests {
     }
 
     #[test]
-    fn a_taxonomy_with_one_lineage_is_rejected() {
-        let taxonomy = Taxonomy::from_tsv("kingdom\tphylum\tclass\nA\tB\tC\n").unwrap();
-        let result = Lineages::new(taxonomy, 3, RankText::Name, NegativeKind::SameTier);
-        assert!(result.unwrap_err().is::<espalier_io::exit::Usage>());
+    fn one_lineage_and_more_tiers_than_any_path_has_are_rejected() {
+        for (text, tiers) in [("kingdom\tphylum\tclass\nA\tB\tC\n", 3), (TREE, 9)] {
+            let taxonomy = Taxonomy::from_tsv(text).unwrap();
+            let opened = Lineages::new(taxonomy, tiers, RankText::Name, NegativeKind::SameTier);
+            let error = opened.unwrap_err();
+            assert!(error.is::<espalier_io::exit::Usage>());
+            let message = error.to_string();
+            assert!(message.contains(&format!("{tiers} nodes")), "{message}");
+        }
     }
 
     #[test]
     fn nodes_above_all_labels_are_in_no_chain() {
         let text = TREE.replace("kingdom\tphylum\tclass", "phylum\tclass\torder");
-        let text: String = text
-            .lines()
-            .enumerate()
-            .map(|(i, line)| format!("{}\t{line}\n", if i == 0 { "kingdom" } else { "Life" }))
-            .collect();
+        let first_column = ["kingdom"].into_iter().chain(std::iter::repeat("Life"));
+        let lines = first_column.zip(text.lines());
+        let lines = lines.map(|(first, line)| format!("{first}\t{line}\n"));
+        let text: String = lines.collect();
         let taxonomy = Taxonomy::from_tsv(&text).unwrap();
         let kind = NegativeKind::SameTier;
         let lineages = Lineages::new(taxonomy, 0, RankText::Name, kind).unwrap();
@@ -290,11 +277,8 @@ mod tests {
             lineages.positives(id).unwrap(),
             ["Animalia", "Chordata", "Aves"]
         );
-        assert!(
-            lineages
-                .draw(id, &mut Random::new(0, Purpose::Sample, 0, 0))
-                .is_some()
-        );
+        let mut random = Random::new(0, Purpose::Sample, 0, 0);
+        assert!(lineages.draw(id, &mut random).is_some());
     }
 
     #[test]
@@ -302,26 +286,13 @@ mod tests {
         for kind in [NegativeKind::SameTier, NegativeKind::BelowSibling] {
             let taxonomy = Taxonomy::from_tsv(crate::formats::open::SHIPPED[0].1).unwrap();
             let lineages = Lineages::new(taxonomy, 0, RankText::Joined, kind).unwrap();
-            assert!(lineages.tiers >= 3);
             for id in lineages.labels() {
-                let chain = lineages
-                    .draw(&id, &mut Random::new(0, Purpose::Sample, 0, 0))
-                    .unwrap();
-                assert!(
-                    chain.negatives[1..]
-                        .iter()
-                        .all(|n| !chain.positives.contains(n)),
-                    "{chain:?}"
-                );
+                let mut random = Random::new(0, Purpose::Sample, 0, 0);
+                let chain = lineages.draw(&id, &mut random).unwrap();
+                assert!(chain.positives.len() >= 3);
+                let mut negatives = chain.negatives[1..].iter();
+                assert!(negatives.all(|n| !chain.positives.contains(n)), "{chain:?}");
             }
         }
-    }
-
-    #[test]
-    fn more_tiers_than_any_path_has_are_rejected() {
-        let taxonomy = Taxonomy::from_tsv(TREE).unwrap();
-        let error = Lineages::new(taxonomy, 9, RankText::Name, NegativeKind::SameTier);
-        let message = error.unwrap_err().to_string();
-        assert!(message.contains("9 nodes"), "{message}");
     }
 }

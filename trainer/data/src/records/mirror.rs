@@ -78,24 +78,14 @@ mod tests {
     use image::Rgb;
 
     use super::*;
-    use crate::records::boxes::{BoxTally, GroundedBox, Origin};
+    use crate::records::boxes::GroundedBox;
 
     fn record(caption: &str) -> Record {
         let image = RgbImage::from_fn(4, 1, |x, _| Rgb([x as u8; 3]));
+        let region = Region::Relative([0.0, 0.5, 0.25, 1.0]);
         Record {
-            key: "0".into(),
-            image: RecordImage::Decoded(image),
-            caption: caption.into(),
-            more_captions: Vec::new(),
-            boxes: vec![GroundedBox {
-                phrase: "a cat".into(),
-                region: Region::Relative([0.0, 0.5, 0.25, 1.0]),
-                origin: Origin::NounChunk,
-                synset: None,
-            }],
-            synsets: Vec::new(),
-            chain: None,
-            tally: BoxTally::default(),
+            boxes: vec![GroundedBox::new("a cat", region, None)],
+            ..Record::labelled("0".into(), RecordImage::Decoded(image), None, caption)
         }
     }
 
@@ -108,10 +98,8 @@ mod tests {
     fn images_and_boxes_are_flipped_together() {
         let flipped = mirrored(record("a cat in bright light")).unwrap();
         assert_eq!(red_values(&flipped), [3, 2, 1, 0]);
-        let Region::Relative(place) = flipped.boxes[0].region else {
-            panic!("the box became a crop")
-        };
-        assert_eq!(place, [0.75, 0.5, 1.0, 1.0]);
+        let place = flipped.boxes[0].region.relative();
+        assert_eq!(place, Some([0.75, 0.5, 1.0, 1.0]));
     }
 
     #[test]

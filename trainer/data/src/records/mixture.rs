@@ -102,14 +102,9 @@ mod tests {
             counts[usize::from(unit >= second) + usize::from(unit >= third)] += 1;
         }
         assert_eq!(counts, [100, 25, 10]);
-        let part = mixture
-            .load(second as usize)
-            .map(|unit| unit.read(0).is_ok());
-        assert!(part.is_ok_and(|reads| reads));
-        assert!(
-            !mixture
-                .shard_name(mixture.units[third as usize].shard)
-                .is_empty()
-        );
+        let loaded = mixture.load(second as usize);
+        assert!(loaded.is_ok_and(|unit| unit.read(0).is_ok()));
+        let shard = mixture.units[third as usize].shard;
+        assert!(!mixture.shard_name(shard).is_empty());
     }
 }

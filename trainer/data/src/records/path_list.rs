@@ -105,13 +105,11 @@ fn expanded(text: &str) -> Result<Vec<PathBuf>> {
         if choices.len() > MAX_PATHS / paths.len() {
             return Err(fail(format!("expected at most {MAX_PATHS} paths")));
         }
-        let with = |path: &String| -> Vec<String> {
+        let longer = paths.iter().flat_map(|path| {
             let choices = choices.iter();
-            choices
-                .map(|choice| format!("{path}{before}{choice}"))
-                .collect()
-        };
-        paths = paths.iter().flat_map(with).collect();
+            choices.map(move |choice| format!("{path}{before}{choice}"))
+        });
+        paths = longer.collect();
         rest = after;
     }
     Ok(paths
@@ -145,14 +143,21 @@ fn choices(inside: &str) -> std::result::Result<Vec<String>, String> {
 
 #[cfg(test)]
 mod tests {
+    use tempfile::TempDir;
+
     use super::*;
+    use crate::test_files::{folder, write};
 
     fn shown(text: &str) -> Vec<String> {
-        let paths = spell_out(Path::new(text)).unwrap();
-        paths
-            .iter()
-            .map(|path| path.display().to_string())
-            .collect()
+        let paths = spell_out(Path::new(text)).unwrap().into_iter();
+        paths.map(|path| path.display().to_string()).collect()
+    }
+
+    /// Returns a folder with a list, and the path that stands for its lines.
+    fn list_of(lines: &str) -> (TempDir, PathBuf) {
+        let dir = folder(&[("list.txt", lines)]);
+        let list = format!("@{}", dir.path().join("list.txt").display());
+        (dir, PathBuf::from(list))
     }
 
     #[test]
@@ -169,26 +174,18 @@ mod tests {
 
     #[test]
     fn a_list_names_paths_relative_to_its_folder() {
-        let dir = tempfile::tempdir().unwrap();
-        let list = dir.path().join("list.txt");
-        std::fs::write(&list, "# shards\n\n{0..1}.tar\n/data/x.tar\n").unwrap();
+        let (dir, list) = list_of("# shards\n\n{0..1}.tar\n/data/x.tar\n");
         let at = |name: &str| dir.path().join(name);
-        let paths = spell_out(Path::new(&format!("@{}", list.display()))).unwrap();
-        assert_eq!(
-            paths,
-            [at("0.tar"), at("1.tar"), PathBuf::from("/data/x.tar")]
-        );
+        let expected = [at("0.tar"), at("1.tar"), PathBuf::from("/data/x.tar")];
+        assert_eq!(spell_out(&list).unwrap(), expected);
     }
 
     #[test]
     fn a_list_that_was_written_on_windows_is_read() {
-        let dir = tempfile::tempdir().unwrap();
-        std::fs::create_dir(dir.path().join("s")).unwrap();
-        std::fs::write(dir.path().join("s/0.tar"), "x").unwrap();
-        let list = dir.path().join("list.txt");
-        std::fs::write(&list, "\u{feff}s\\0.tar\r\ns/0.tar\r\n").unwrap();
-        let paths = spell_out(Path::new(&format!("@{}", list.display()))).unwrap();
-        assert_eq!(paths, vec![dir.path().join("s/0.tar"); 2]);
+        let (dir, list) = list_of("\u{feff}s\\0.tar\r\ns/0.tar\r\n");
+        write(dir.path(), &[("s/0.tar", "x")]);
+        let expected = vec![dir.path().join("s/0.tar"); 2];
+        assert_eq!(spell_out(&list).unwrap(), expected);
     }
 
     #[test]
@@ -201,44 +198,47 @@ mod tests {
             shown("file:///data/{a,b}.tar"),
             ["/data/a.tar", "/data/b.tar"]
         );
-        let dir = tempfile::tempdir().unwrap();
-        let list = dir.path().join("list.txt");
-        std::fs::write(&list, "gs://b/{0..1}.tar\nhere.tar\nfile:///x.tar\n").unwrap();
-        let here = dir.path().join("here.tar").display().to_string();
-        assert_eq!(
-            shown(&format!("@{}", list.display())),
-            ["gs://b/0.tar", "gs://b/1.tar", here.as_str(), "/x.tar"]
-        );
-        std::fs::write(&list, "https://user:hunter2@host/{0..x}.tar\n").unwrap();
-        let error = spell_out(Path::new(&format!("@{}", list.display()))).unwrap_err();
+        let (dir, list) = list_of("gs://b/{0..1}.tar\nhere.tar\nfile:///x.tar\n");
+        let here = dir.path().join("here.tar");
+        let expected = [
+            "gs://b/0.tar",
+            "gs://b/1.tar",
+            here.to_str().unwrap(),
+            "/x.tar",
+        ];
+        assert_eq!(spell_out(&list).unwrap(), expected.map(PathBuf::from));
+        let (_dir, list) = list_of("https://user:hunter2@host/{0..x}.tar\n");
+        let error = spell_out(&list).unwrap_err();
         assert!(!error.to_string().contains("hunter2"), "{error}");
         assert_eq!(error.exit_code(), 2);
     }
 
     #[test]
     fn a_file_whose_name_has_braces_is_that_file() {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = folder(&[("{a,b}.tar", "x")]);
         let file = dir.path().join("{a,b}.tar");
-        std::fs::write(&file, "x").unwrap();
         assert_eq!(spell_out(&file).unwrap(), [file]);
     }
 
     #[test]
     fn what_cannot_be_expanded_is_told_with_what_was_expected() {
-        let message = |text: &str| spell_out(Path::new(text)).unwrap_err().to_string();
-        assert!(message("s/{0..").contains("expected a `}`"));
-        assert!(
-            message("s/{0..x}.tar").contains("expected numbers as in {00000..01023}, found `0..x`")
-        );
         let wide = format!("s/{{{}..1}}.tar", "0".repeat(70_000));
-        assert!(message(&wide).contains("expected numbers as in {00000..01023}"));
-        assert!(message("{5..1}.tar").contains("a range that grows"));
-        assert!(message("{0..9999999}.tar").contains("at most 1000000 paths"));
-        assert!(message("{0..9999}{0..9999}.tar").contains("at most 1000000 paths"));
-        assert!(message("@gone.txt").contains("gone.txt"));
-        let dir = tempfile::tempdir().unwrap();
-        let list = dir.path().join("list.txt");
-        std::fs::write(&list, "# nothing\n").unwrap();
-        assert!(message(&format!("@{}", list.display())).contains("no line with a path"));
+        let (_dir, empty) = list_of("# nothing\n");
+        for (path, expected) in [
+            ("s/{0..", "expected a `}`"),
+            (
+                "s/{0..x}.tar",
+                "expected numbers as in {00000..01023}, found `0..x`",
+            ),
+            (wide.as_str(), "expected numbers as in {00000..01023}"),
+            ("{5..1}.tar", "a range that grows"),
+            ("{0..9999999}.tar", "at most 1000000 paths"),
+            ("{0..9999}{0..9999}.tar", "at most 1000000 paths"),
+            ("@gone.txt", "gone.txt"),
+            (empty.to_str().unwrap(), "no line with a path"),
+        ] {
+            let message = spell_out(Path::new(path)).unwrap_err().to_string();
+            assert!(message.contains(expected), "{message}");
+        }
     }
 }

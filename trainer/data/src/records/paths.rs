@@ -9,7 +9,7 @@ use espalier_io::storage;
 
 use crate::records::error::{DataError, Result};
 use crate::records::path_list::spell_out;
-use crate::records::prepared::{PREPARED, PREPARING, check_complete, check_finished, check_listed};
+use crate::records::prepared::{PREPARED, PREPARING, check_complete, check_finished};
 use crate::records::walk::{self, LeftOut};
 
 /// Ends of the names of tars, plain and compressed. Those of bzip2 and xz are named when they are opened.
@@ -86,8 +86,8 @@ pub fn expand_counted(paths: &[PathBuf]) -> Result<(Vec<(PathBuf, Container)>, L
         if storage::is_remote(path) {
             shards.extend(remote(path, &mut left_out)?);
         } else if path.is_dir() {
-            check_complete(path)?;
             let entries = walk::entries(path)?;
+            check_complete(path, &entries.files)?;
             walk::merge(&mut left_out, entries.left_out);
             let files = [entries.files, entries.folders].concat();
             shards.extend(select(path, files, Path::is_file, &mut left_out)?);
@@ -111,16 +111,13 @@ pub fn expand_counted(paths: &[PathBuf]) -> Result<(Vec<(PathBuf, Container)>, L
                     path: e.path().to_owned(),
                     reason: e.into(),
                 })?;
-            for folder in files
-                .iter()
-                .map(|file| folder_of(file))
-                .collect::<BTreeSet<_>>()
-            {
-                check_finished(&folder)?;
+            let folders: BTreeSet<PathBuf> = files.iter().map(|file| folder_of(file)).collect();
+            for folder in &folders {
+                check_finished(folder)?;
             }
             shards.extend(select(path, files, Path::is_file, &mut left_out)?);
         } else {
-            return Err(DataError::NoSuchPath { path: path.clone() });
+            return Err(DataError::NoSuchPath(path.clone()));
         }
     }
     let mut seen = BTreeSet::new();
@@ -147,16 +144,12 @@ fn remote(path: &Path, left_out: &mut LeftOut) -> Result<Vec<(PathBuf, Container
         let pattern = glob::Pattern::new(name).map_err(|e| invalid(e.to_string()))?;
         let folder = Path::new(folder);
         let mut objects = list(folder)?;
-        if objects
-            .iter()
-            .any(|o| o.file_name().is_some_and(|n| n == PREPARING))
-        {
-            check_listed(folder, &objects)?;
+        if objects.iter().any(|object| object.ends_with(PREPARING)) {
+            check_complete(folder, &objects)?;
         }
-        objects.retain(|o| {
-            o.file_name()
-                .and_then(OsStr::to_str)
-                .is_some_and(|n| pattern.matches(n))
+        objects.retain(|object| {
+            let name = object.file_name().and_then(OsStr::to_str);
+            name.is_some_and(|name| pattern.matches(name))
         });
         return select(path, objects, |_| true, left_out);
     }
@@ -164,7 +157,7 @@ fn remote(path: &Path, left_out: &mut LeftOut) -> Result<Vec<(PathBuf, Container
         return Ok(vec![(path.to_owned(), container)]);
     }
     let objects = list(path)?;
-    check_listed(path, &objects)?;
+    check_complete(path, &objects)?;
     select(path, objects, |_| true, left_out)
 }
 
@@ -189,30 +182,24 @@ fn select(
         file.extension()
             .is_some_and(|e| e.eq_ignore_ascii_case("tar"))
     };
-    let tars = |plain: bool| -> BTreeSet<PathBuf> {
-        let tars = files
-            .iter()
-            .filter(|f| Container::of(f) == Some(Container::Tar));
-        tars.filter(|f| !plain || is_plain(f))
-            .map(|f| stem(f))
-            .collect()
-    };
-    let (tars, plain) = (tars(false), tars(true));
+    let is_tar = |file: &&PathBuf| Container::of(file) == Some(Container::Tar);
+    let tars: BTreeSet<PathBuf> = files.iter().filter(is_tar).map(|f| stem(f)).collect();
+    let plain = files.iter().filter(|f| is_plain(f));
+    let plain: BTreeSet<PathBuf> = plain.map(|f| stem(f)).collect();
     let mut shards = Vec::new();
     for file in files.iter().filter(|file| is_file(file)) {
-        let twins = match Container::of(file) {
-            None => {
-                let is_list = file.file_name().is_some_and(|name| name == PREPARED);
-                walk::leave_out(left_out, NO_SHARD, (!is_list).into(), file);
-                continue;
-            }
-            Some(Container::Tar) if is_plain(file) => None,
-            Some(Container::Tar) => Some(&plain),
-            Some(Container::Parquet) => Some(&tars),
+        let Some(container) = Container::of(file) else {
+            let is_list = file.ends_with(PREPARED);
+            walk::leave_out(left_out, NO_SHARD, (!is_list).into(), file);
+            continue;
         };
-        match twins.is_some_and(|tars| tars.contains(&stem(file))) {
+        let has_twin = match container {
+            Container::Tar => !is_plain(file) && plain.contains(&stem(file)),
+            Container::Parquet => tars.contains(&stem(file)),
+        };
+        match has_twin {
             true => walk::leave_out(left_out, TWIN, 1, file),
-            false => shards.extend(Container::of(file).map(|kind| (file.clone(), kind))),
+            false => shards.push((file.clone(), container)),
         }
     }
     if shards.is_empty() {
@@ -231,10 +218,8 @@ fn below(files: &[PathBuf]) -> String {
         files.is_ok_and(|files| files.iter().any(|file| Container::of(file).is_some()))
     };
     let folders = files.iter().filter(|path| path.is_dir()).filter(has_shards);
-    let names: Vec<String> = folders
-        .take(3)
-        .map(|path| path.display().to_string())
-        .collect();
+    let names = folders.take(3).map(|path| path.display().to_string());
+    let names: Vec<String> = names.collect();
     match names.is_empty() {
         true => String::new(),
         false => format!("; shards lie in {}", names.join(", ")),
@@ -245,33 +230,27 @@ fn below(files: &[PathBuf]) -> String {
 fn summary(files: &[PathBuf]) -> String {
     let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
     for file in files {
-        let kind = if file.is_dir() {
-            "folder".to_owned()
-        } else {
-            file.extension()
-                .and_then(OsStr::to_str)
-                .map_or_else(|| "without extension".to_owned(), |e| format!(".{e}"))
+        let kind = match file.extension().and_then(OsStr::to_str) {
+            _ if file.is_dir() => "folder".to_owned(),
+            Some(extension) => format!(".{extension}"),
+            None => "without extension".to_owned(),
         };
         *kinds.entry(kind).or_default() += 1;
     }
     if kinds.is_empty() {
         return "nothing".to_owned();
     }
-    kinds
-        .iter()
-        .map(|(kind, n)| match kind.as_str() {
-            "folder" if *n > 1 => format!("{n} folders"),
-            kind => format!("{n} {kind}"),
-        })
-        .collect::<Vec<_>>()
-        .join(", ")
+    let counts = kinds.iter().map(|(kind, n)| match kind.as_str() {
+        "folder" if *n > 1 => format!("{n} folders"),
+        kind => format!("{n} {kind}"),
+    });
+    counts.collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use super::*;
+    use crate::test_files::{folder_with, write};
 
     fn names(shards: &[(PathBuf, Container)]) -> Vec<String> {
         shards
@@ -282,11 +261,8 @@ mod tests {
 
     #[test]
     fn files_folders_and_globs_mix_and_nothing_is_taken_twice() {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = folder_with(&["b.tar", "a.parquet", "a.json", "b.parquet", "c.PARQUET"]);
         let at = |name: &str| dir.path().join(name);
-        for name in ["b.tar", "a.parquet", "a.json", "b.parquet", "c.PARQUET"] {
-            fs::write(at(name), "x").unwrap();
-        }
         let shards = expand(&[at("c.PARQUET"), dir.path().into(), at("*.tar")]).unwrap();
         // b.parquet is the metadata sidecar of b.tar.
         assert_eq!(names(&shards), ["c.PARQUET", "a.parquet", "b.tar"]);
@@ -295,19 +271,8 @@ mod tests {
 
     #[test]
     fn compressed_tars_are_shards_and_other_files_are_counted() {
-        let dir = tempfile::tempdir().unwrap();
-        let at = |name: &str| dir.path().join(name);
-        for name in [
-            "a.tar",
-            "a.tar.gz",
-            "b.tar.gz",
-            "b.parquet",
-            "c.tar.zst",
-            "d.json",
-            ".e.tar",
-        ] {
-            fs::write(at(name), "x").unwrap();
-        }
+        let tars = ["a.tar", "a.tar.gz", "b.tar.gz", "c.tar.zst", ".e.tar"];
+        let dir = folder_with(&[&tars[..], &["b.parquet", "d.json"]].concat());
         let (shards, left_out) = expand_counted(&[dir.path().into()]).unwrap();
         assert_eq!(names(&shards), ["a.tar", "b.tar.gz", "c.tar.zst"]);
         let counts: Vec<u64> = left_out.values().map(|m| m.count).collect();
@@ -317,25 +282,20 @@ mod tests {
 
     #[test]
     fn what_is_no_shard_is_named() {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = folder_with(&["a.json"]);
         let at = |name: &str| dir.path().join(name);
         let message = |path: PathBuf| expand(&[path]).unwrap_err().to_string();
-        fs::write(at("a.json"), "x").unwrap();
-        fs::create_dir(at("sub")).unwrap();
+        std::fs::create_dir(at("sub")).unwrap();
 
         assert!(message(at("a.json")).contains("expected a .parquet or .tar shard, found .json"));
         assert!(message(dir.path().into()).contains("found 1 .json, 1 folder"));
         assert!(message(at("sub")).contains("found nothing"));
-        fs::write(at("sub/a.tar"), "x").unwrap();
+        write(dir.path(), &[("sub/a.tar", "x")]);
         assert!(message(dir.path().into()).contains("shards lie in "));
         assert!(message(at("*.zip")).contains("found nothing"));
         assert!(message(at("gone.tar")).starts_with("no such file or folder"));
         assert!(message(at("[.tar")).starts_with("glob '"));
-        assert!(
-            expand(&[])
-                .unwrap_err()
-                .to_string()
-                .contains("found no path")
-        );
+        let nothing = expand(&[]).unwrap_err().to_string();
+        assert!(nothing.contains("found no path"));
     }
 }

@@ -101,17 +101,14 @@ enum Role {
 
 impl Role {
     fn of(word: &str) -> Self {
-        let is_in = |list: &str| list.split(' ').any(|known| known == word);
-        if is_in(DETERMINERS) {
+        let is_in = |list: &str, word: &str| list.split(' ').any(|known| known == word);
+        if is_in(DETERMINERS, word) {
             Self::Determiner
-        } else if is_in(BREAKS) {
+        } else if is_in(BREAKS, word) {
             Self::Break
-        } else if is_in(VERBS) {
+        } else if is_in(VERBS, word) {
             Self::Verb
-        } else if NOUNS
-            .split(' ')
-            .any(|noun| word.strip_suffix('s').unwrap_or(word) == noun)
-        {
+        } else if is_in(NOUNS, word.strip_suffix('s').unwrap_or(word)) {
             Self::Other
         } else if word.len() > 4 && (word.ends_with("ing") || word.ends_with("ed")) {
             Self::Participle

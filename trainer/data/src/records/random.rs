@@ -59,10 +59,8 @@ impl Random {
     /// nonce is 0.
     pub fn new(seed: u64, purpose: Purpose, epoch: u64, index: u64) -> Self {
         let mut key = [0_u8; 32];
-        for (word, bytes) in [seed, purpose as u64, epoch, index]
-            .into_iter()
-            .zip(key.chunks_exact_mut(8))
-        {
+        let words = [seed, purpose as u64, epoch, index];
+        for (bytes, word) in key.chunks_exact_mut(8).zip(words) {
             bytes.copy_from_slice(&word.to_le_bytes());
         }
         Self(ChaCha8Rng::from_seed(key))

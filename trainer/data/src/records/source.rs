@@ -2,12 +2,13 @@
 
 use sha2::{Digest, Sha256};
 
-use crate::records::boxes::{BoxTally, GroundedBox};
+use crate::records::boxes::{BoxTally, Entry, GroundedBox, check_lengths, ground};
 use crate::records::fault::{Broken, Cause, Fault};
+use crate::records::frame;
 use crate::records::lineage::TextChain;
 use crate::records::random::Random;
 use crate::records::record_image::RecordImage;
-use crate::records::walk::LeftOut;
+use crate::records::walk::{LeftOut, base_name};
 
 /// A part of a dataset that is loaded as a whole: a row group of a parquet shard, or a tar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +21,18 @@ pub struct Unit {
     pub records: u32,
     /// Bytes that the unit takes in memory once loaded.
     pub bytes: u64,
+}
+
+impl Unit {
+    /// Creates a unit that holds only where its records are, not their images.
+    pub(crate) fn of_references(shard: u32, part: u32, records: usize) -> Self {
+        Self {
+            shard,
+            part,
+            records: u32::try_from(records).unwrap_or(u32::MAX),
+            bytes: 0,
+        }
+    }
 }
 
 /// A dataset with known units whose records have not been read yet.
@@ -67,19 +80,16 @@ pub trait Dataset: Send + Sync {
             if weight != 1.0 {
                 hash.update(weight.to_le_bytes());
             }
-            let name = self.shard_name(unit.shard);
             // The folder may differ between machines; the file name may not.
-            let base = name.rsplit(['/', '\\']).next().unwrap_or(name);
+            let base = base_name(self.shard_name(unit.shard));
             hash.update((base.len() as u64).to_le_bytes());
             hash.update(base.as_bytes());
             hash.update(unit.part.to_le_bytes());
             hash.update(unit.records.to_le_bytes());
             hash.update(unit.bytes.to_le_bytes());
         }
-        hash.finalize()
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect()
+        let hash = hash.finalize();
+        hash.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 }
 
@@ -160,6 +170,31 @@ impl Record {
         Ok(Self {
             more_captions: captions.collect(),
             ..Self::labelled(key, image, None, caption)
+        })
+    }
+
+    /// Returns the record with the boxes and the synsets that are stored for it; the offsets of the entries refer to
+    /// its first caption. `size` is the width and height that the dataset states for the image.
+    ///
+    /// # Errors
+    /// If a caption or a list of entries is implausibly long.
+    pub(crate) fn with_boxes(
+        self,
+        noun_chunks: &[Entry],
+        ref_exps: &[Entry],
+        synsets: Vec<String>,
+        size: Option<(f64, f64)>,
+    ) -> Result<Self, Fault> {
+        for caption in self.captions() {
+            check_lengths(caption, noun_chunks, ref_exps)?;
+        }
+        let (mut boxes, mut tally) = ground(&self.caption, noun_chunks, ref_exps, &synsets);
+        frame::place(&self.image, size, &mut boxes, &mut tally);
+        Ok(Self {
+            boxes,
+            synsets,
+            tally,
+            ..self
         })
     }
 

@@ -14,23 +14,34 @@ const RECORDS: usize = 1024;
 pub struct Table {
     name: String,
     records: Arc<dyn Records>,
+    /// Records of each unit but the last.
+    unit_size: usize,
     units: Vec<Unit>,
     left_out: LeftOut,
 }
 
 impl Table {
     /// Creates a dataset of the records 0 to `count - 1`; reports refer to them as `name`.
-    pub fn new(name: String, count: usize, records: Arc<dyn Records>) -> Self {
-        let unit = |(part, first): (u32, usize)| Unit {
-            shard: 0,
-            part,
-            records: u32::try_from(RECORDS.min(count - first)).unwrap_or(u32::MAX),
-            bytes: 0,
+    pub fn new(name: String, count: usize, records: impl Records + 'static) -> Self {
+        Self::in_units_of(RECORDS, name, count, records)
+    }
+
+    /// As [`new`](Self::new), with units of another size, at least 1.
+    pub fn in_units_of(
+        unit_size: usize,
+        name: String,
+        count: usize,
+        records: impl Records + 'static,
+    ) -> Self {
+        let unit = |(part, first): (u32, usize)| {
+            Unit::of_references(0, part, unit_size.min(count - first))
         };
+        let firsts = (0..count).step_by(unit_size);
         Self {
             name,
-            records,
-            units: (0..).zip((0..count).step_by(RECORDS)).map(unit).collect(),
+            records: Arc::new(records),
+            unit_size,
+            units: (0..).zip(firsts).map(unit).collect(),
             left_out: LeftOut::new(),
         }
     }
@@ -57,7 +68,7 @@ impl Dataset for Table {
     fn load(&self, unit: usize) -> Result<Box<dyn Records>, Broken> {
         Ok(Box::new(Part {
             all: Arc::clone(&self.records),
-            first: unit * RECORDS,
+            first: unit * self.unit_size,
         }))
     }
 }
@@ -95,7 +106,7 @@ mod tests {
     #[test]
     fn units_cover_every_record_once_and_in_order() {
         for count in [0, 1, 1024, 1025, 2500] {
-            let table = Table::new("t".into(), count, Arc::new(Numbers));
+            let table = Table::new("t".into(), count, Numbers);
             assert!(table.units().iter().all(|unit| unit.records > 0));
             let records = read_all(&table).into_iter();
             let keys: Vec<String> = records.map(|record| record.unwrap().key).collect();

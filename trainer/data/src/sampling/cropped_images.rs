@@ -6,11 +6,11 @@ use espalier_core::input::Preprocess;
 use image::RgbImage;
 use rayon::prelude::*;
 
-use crate::records::boxes::{GroundedBox, default_min_box_px};
+use crate::records::boxes::default_min_box_px;
 use crate::records::error::{DataError, Result};
-use crate::records::fault::{Broken, BrokenCounts, Cause, Fault};
+use crate::records::fault::{Broken, BrokenCounts, Fault};
 use crate::records::source::{Dataset, Record, Records};
-use crate::sampling::regions::{crop_region, usable_boxes};
+use crate::sampling::regions::{crop_region, preprocessed, usable_boxes};
 
 /// Number of records decoded at a time.
 const CHUNK: usize = 64;
@@ -42,39 +42,28 @@ pub struct CroppedImage {
 }
 
 fn prepare(record: Record, preprocess: &Preprocess) -> Result<CroppedImage, Broken> {
-    let preprocessed = |image: &RgbImage| {
-        let pixels = preprocess.apply(image);
-        pixels.map_err(|e| Fault::new(Cause::UnreadableImage, e.to_string()))
-    };
+    let key = record.key.clone();
     let read = || -> Result<_, Fault> {
         let original = record.image.decode()?;
         let min_box_px = default_min_box_px(preprocess.size);
         let mut boxes = Vec::new();
-        for GroundedBox {
-            phrase,
-            region,
-            synset,
-            ..
-        } in usable_boxes(record.boxes.clone(), original.dimensions(), min_box_px)
-        {
+        for grounded in usable_boxes(record.boxes, original.dimensions(), min_box_px) {
+            let crop = crop_region(&grounded.region, &original)?;
             boxes.push(BoxCrop {
-                phrase,
-                label: synset,
-                image: preprocessed(&crop_region(&region, &original)?)?,
+                phrase: grounded.phrase,
+                label: grounded.synset,
+                image: preprocessed(&crop, preprocess)?,
             });
         }
-        Ok((preprocessed(&original)?, original, boxes))
-    };
-    match read() {
-        Ok((image, original, boxes)) => Ok(CroppedImage {
+        Ok(CroppedImage {
             key: record.key,
             caption: record.caption,
-            image,
+            image: preprocessed(&original, preprocess)?,
             original,
             boxes,
-        }),
-        Err(fault) => Err(fault.of(record.key)),
-    }
+        })
+    };
+    read().map_err(|fault| fault.of(key))
 }
 
 /// Reads the first `limit` readable images and passes them to `take` in groups.
@@ -127,6 +116,7 @@ pub fn read<E: From<DataError>>(
 mod tests {
     use super::*;
     use crate::Synthetic;
+    use crate::records::fault::Cause;
     use crate::sampling::flawed::{Flaw, Flawed};
     use espalier_core::input::ResizeMode;
 
@@ -170,10 +160,7 @@ mod tests {
             DataError::TooManyBroken { counts, .. } => {
                 assert_eq!((counts.seen, counts.broken()), (8, 2));
                 let example = &counts.by_cause[&Cause::UnreadableImage].example;
-                assert_eq!(
-                    (example.file.as_str(), example.key.as_str()),
-                    ("flawed.tar", "0/1")
-                );
+                assert_eq!([&example.file, &example.key], ["flawed.tar", "0/1"]);
             }
             error => panic!("{error:?}"),
         }

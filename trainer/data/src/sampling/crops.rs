@@ -87,12 +87,8 @@ impl Records for Boxes {
             }
         };
         let crop = crop.map_err(|fault| fault.of(&key))?;
-        Ok(Record::labelled(
-            key,
-            crop,
-            grounded.synset,
-            grounded.phrase,
-        ))
+        let (label, phrase) = (grounded.synset, grounded.phrase);
+        Ok(Record::labelled(key, crop, label, phrase))
     }
 }
 
@@ -119,12 +115,8 @@ mod tests {
             let record = record.unwrap();
             assert!(record.boxes.is_empty());
             let label = record.synsets.first().cloned();
-            (
-                record.key,
-                record.caption,
-                label,
-                record.image.decode().unwrap(),
-            )
+            let image = record.image.decode().unwrap();
+            (record.key, record.caption, label, image)
         });
         assert!(expected.len() > 5);
         assert_eq!(found.collect::<Vec<_>>(), expected);

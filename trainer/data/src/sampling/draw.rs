@@ -340,40 +340,47 @@ fn draw_boxed(
             (Some(opened), usable)
         }
     };
-    if usable.is_empty() {
-        if !spec.phrases_as_boxes {
+    let mut draw_below = |n: usize| random.below(u32::try_from(n).unwrap_or(u32::MAX)) as usize;
+    let (phrase, region, synset) = if !usable.is_empty() {
+        let chosen = usable.swap_remove(draw_below(usable.len()));
+        (chosen.phrase, Some(chosen.region), chosen.synset)
+    } else if spec.phrases_as_boxes {
+        let phrases = noun_phrases(&caption);
+        if phrases.is_empty() {
             return Ok(None);
         }
-        return draw_phrase(&caption, (&image, opened.as_ref()), spec, random);
-    }
-    let chosen = random.below(u32::try_from(usable.len()).unwrap_or(u32::MAX)) as usize;
-    let GroundedBox {
-        phrase,
-        region,
-        synset,
-        ..
-    } = usable.swap_remove(chosen);
-    let (image, crop) = match (&opened, &region) {
+        // The box of the phrase is the whole image.
+        (phrases[draw_below(phrases.len())].to_owned(), None, None)
+    } else {
+        return Ok(None);
+    };
+    let (image, crop) = match (opened, &region) {
         (Some(Opened::Size(width, height)), region) => {
             match region {
-                Region::Crop(crop) => crop.size().map(|_| ())?,
-                Region::Relative(rel) => window(*rel, *width, *height).map(|_| ())?,
+                Some(Region::Crop(crop)) => crop.size().map(|_| ())?,
+                Some(Region::Relative(rel)) => window(*rel, width, height).map(|_| ())?,
+                None => {}
             }
             (View::Elsewhere, View::Elsewhere)
         }
         (Some(Opened::Pixels(whole)), region) => {
-            let crop = crop_region(region, whole)?;
-            let whole = encoder_square(whole, spec, random)?;
-            let crop = encoder_square(&crop, spec, random)?;
-            (View::Pixels(whole), View::Pixels(crop))
+            let crop = region.as_ref().map(|region| crop_region(region, &whole));
+            let crop = crop.transpose()?;
+            let image = encoder_square(&whole, spec, random)?;
+            let crop = encoder_square(crop.as_ref().unwrap_or(&whole), spec, random)?;
+            (View::Pixels(image), View::Pixels(crop))
         }
-        (None, Region::Crop(crop)) => {
-            let whole = view(&image, spec, random, detail)?;
-            (whole, view(crop, spec, random, detail)?)
-        }
-        (None, Region::Relative(_)) => {
+        (None, Some(Region::Relative(_))) => {
             let detail = "the features of the image are cached, but not those of its box";
             return Err(Fault::new(Cause::MissingImage, detail));
+        }
+        (None, region) => {
+            let crop = match region {
+                Some(Region::Crop(crop)) => crop,
+                _ => &image,
+            };
+            let whole = view(&image, spec, random, detail)?;
+            (whole, view(crop, spec, random, detail)?)
         }
     };
     let boxed = Content::Boxed {
@@ -382,33 +389,6 @@ fn draw_boxed(
         phrase,
     };
     Ok(Some((synset, boxed)))
-}
-
-/// Draws a phrase of the caption, whose box is the whole image; `None` for a caption without a phrase.
-fn draw_phrase(
-    caption: &str,
-    (image, opened): (&RecordImage, Option<&Opened>),
-    spec: &BatchSpec,
-    random: &mut Random,
-) -> Result<Option<Drawn>, Fault> {
-    let phrases = noun_phrases(caption);
-    if phrases.is_empty() {
-        return Ok(None);
-    }
-    let chosen = random.below(u32::try_from(phrases.len()).unwrap_or(u32::MAX)) as usize;
-    let phrase = phrases[chosen].to_owned();
-    let mut look = || match opened {
-        Some(Opened::Pixels(whole)) => encoder_square(whole, spec, random).map(View::Pixels),
-        Some(Opened::Size(..)) => Ok(View::Elsewhere),
-        None => view(image, spec, random, Detail::Whole),
-    };
-    let (image, crop) = (look()?, look()?);
-    let boxed = Content::Boxed {
-        image,
-        crop,
-        phrase,
-    };
-    Ok(Some((None, boxed)))
 }
 
 #[cfg(test)]

@@ -7,14 +7,17 @@ use std::sync::mpsc::sync_channel;
 use std::thread;
 
 use espalier_core::input::Preprocess;
+use image::RgbImage;
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::batches::image_batch::Pixels;
 use crate::records::boxes::{GroundedBox, Region};
 use crate::records::error::{DataError, Result};
-use crate::records::fault::{Broken, BrokenCounts, Cause, Fault};
+use crate::records::fault::{Broken, BrokenCounts};
+use crate::records::record_image::RecordImage;
 use crate::records::source::{Dataset, Record, Records};
+use crate::sampling::regions::preprocessed;
 
 /// Images of an evaluation batch with their keys, texts and labels.
 #[derive(Clone, Debug, Default)]
@@ -51,14 +54,8 @@ pub struct EvalSet {
     counts: BrokenCounts,
 }
 
-struct Prepared {
-    key: String,
-    caption: String,
-    more_captions: Vec<String>,
-    phrases: Vec<String>,
-    label: Option<String>,
-    image: image::RgbImage,
-}
+/// A record without its image, and the image preprocessed for the model.
+type Prepared = (Record, RgbImage);
 
 impl EvalSet {
     /// Starts at the first record.
@@ -78,7 +75,6 @@ impl EvalSet {
             .num_threads(workers.max(1))
             .build()
             .map_err(|e| DataError::Worker(e.to_string()))?;
-        let counts = BrokenCounts::default();
         Ok(Self {
             dataset,
             preprocess,
@@ -88,20 +84,16 @@ impl EvalSet {
             row: 0,
             left: usize::MAX,
             loaded: None,
-            counts,
+            counts: BrokenCounts::default(),
         })
     }
 
     /// Reads only `count` records from number `from` on, broken ones included.
     pub fn part(mut self, from: usize, count: usize) -> Self {
         let mut skipped = from;
-        let sizes = self
-            .dataset
-            .units()
-            .iter()
-            .map(|unit| unit.records as usize);
         self.unit = 0;
-        for records in sizes {
+        for unit in self.dataset.units() {
+            let records = unit.records as usize;
             if skipped < records {
                 break;
             }
@@ -156,10 +148,8 @@ impl EvalSet {
             self.loaded = Some(self.dataset.load(self.unit));
         }
         let Some(loaded) = &self.loaded else { return };
-        let end = unit.records.min(
-            self.row
-                .saturating_add(u32::try_from(limit).unwrap_or(u32::MAX)),
-        );
+        let limit = u32::try_from(limit).unwrap_or(u32::MAX);
+        let end = unit.records.min(self.row.saturating_add(limit));
         let preprocess = &self.preprocess;
         let prepare_row = |row: u32| prepare(loaded.read(row as usize)?, preprocess);
         let prepared: Vec<Result<Prepared, Broken>> = self
@@ -199,64 +189,37 @@ impl Iterator for EvalSet {
         if samples.is_empty() {
             return None;
         }
-        let images = Pixels::pack(
-            self.preprocess.size,
-            &samples.iter().map(|s| &s.image).collect::<Vec<_>>(),
-        );
+        let images: Vec<&RgbImage> = samples.iter().map(|(_, image)| image).collect();
         let mut batch = EvalBatch {
-            images,
+            images: Pixels::pack(self.preprocess.size, &images),
             ..EvalBatch::default()
         };
-        for Prepared {
-            key,
-            caption,
-            more_captions,
-            phrases,
-            label,
-            ..
-        } in samples
-        {
-            batch.keys.push(key);
-            batch.captions.push(caption);
-            batch.more_captions.push(more_captions);
-            batch.phrases.push(phrases);
-            batch.labels.push(label);
+        for (record, _) in samples {
+            batch.labels.push(label(&record));
+            batch.keys.push(record.key);
+            batch.captions.push(record.caption);
+            batch.more_captions.push(record.more_captions);
+            let phrases = record.boxes.into_iter().map(|b| b.phrase);
+            batch.phrases.push(phrases.collect());
         }
         Some(batch)
     }
 }
 
-fn prepare(record: Record, preprocess: &Preprocess) -> Result<Prepared, Broken> {
-    let Record {
-        key,
-        image,
-        caption,
-        more_captions,
-        boxes,
-        synsets,
-        ..
-    } = record;
-    let image = image.decode().and_then(|image| {
-        preprocess
-            .apply(&image)
-            .map_err(|e| Fault::new(Cause::UnreadableImage, e.to_string()))
-    });
-    match image {
-        Ok(image) => Ok(Prepared {
-            label: label(&boxes)
-                .or_else(|| synsets.into_iter().next().filter(|_| boxes.is_empty())),
-            phrases: boxes.into_iter().map(|b| b.phrase).collect(),
-            key,
-            caption,
-            more_captions,
-            image,
-        }),
-        Err(fault) => Err(fault.of(key)),
+fn prepare(mut record: Record, preprocess: &Preprocess) -> Result<Prepared, Broken> {
+    let image = std::mem::replace(&mut record.image, RecordImage::None).decode();
+    match image.and_then(|image| preprocessed(&image, preprocess)) {
+        Ok(image) => Ok((record, image)),
+        Err(fault) => Err(fault.of(record.key)),
     }
 }
 
-/// Returns the synset of the largest box that has one, the first of equally large ones.
-fn label(boxes: &[GroundedBox]) -> Option<String> {
+/// Returns the synset of the largest box that has one, the first of equally large ones; for a record
+/// without boxes, its first label.
+fn label(Record { boxes, synsets, .. }: &Record) -> Option<String> {
+    if boxes.is_empty() {
+        return synsets.first().cloned();
+    }
     let area = |candidate: &GroundedBox| match candidate.region {
         Region::Relative([x1, y1, x2, y2]) => (x2 - x1) * (y2 - y1),
         Region::Crop(_) => 0.0,
@@ -278,7 +241,6 @@ mod tests {
 
     use super::*;
     use crate::Synthetic;
-    use crate::records::boxes::Origin;
 
     fn set(records: u64) -> EvalSet {
         let data: Arc<dyn Dataset> = Arc::new(Synthetic::new(records, 32, 1));
@@ -294,21 +256,12 @@ mod tests {
     fn a_part_has_the_records_that_it_names() {
         let all = keys(set(600));
         assert_eq!(all.len(), 600);
-        for (from, count) in [
-            (0, 600),
-            (0, 1),
-            (5, 0),
-            (250, 20),
-            (255, 1),
-            (256, 100),
-            (599, 9),
-        ] {
+        let whole_and_ends = [(0, 600), (0, 1), (5, 0), (599, 9)];
+        let across_units = [(250, 20), (255, 1), (256, 100)];
+        for (from, count) in whole_and_ends.into_iter().chain(across_units) {
             let expected = &all[from..(from + count).min(600)];
-            assert_eq!(
-                keys(set(600).part(from, count)),
-                expected,
-                "{from}, {count}"
-            );
+            let found = keys(set(600).part(from, count));
+            assert_eq!(found, expected, "{from}, {count}");
         }
     }
 
@@ -323,10 +276,8 @@ mod tests {
 
     #[test]
     fn batches_that_are_read_ahead_are_the_same() {
-        let (found, counts) = set(600).read_ahead(|batches| {
-            let keys: Vec<String> = batches.flat_map(|batch| batch.keys).collect();
-            keys
-        });
+        let (found, counts) =
+            set(600).read_ahead(|batches| batches.flat_map(|b| b.keys).collect::<Vec<String>>());
         assert_eq!(found, keys(set(600)));
         assert_eq!(counts.seen, 600);
         let (first, counts) = set(600).read_ahead(|batches| batches.next().map(|b| b.images.count));
@@ -336,11 +287,9 @@ mod tests {
 
     #[test]
     fn the_label_is_that_of_the_largest_box_that_has_one() {
-        let labelled = |region: [f64; 4], synset: Option<&str>| GroundedBox {
-            phrase: "a thing".to_owned(),
-            region: Region::Relative(region),
-            origin: Origin::NounChunk,
-            synset: synset.map(str::to_owned),
+        let labelled = |region: [f64; 4], synset: Option<&str>| {
+            let label = synset.map(str::to_owned);
+            GroundedBox::new("a thing", Region::Relative(region), label)
         };
         let wide = labelled([0.5, 0.5, 0.9, 0.75], Some("wide"));
         let tall = labelled([0.7, 0.1, 0.8, 0.9], Some("tall"));
@@ -348,15 +297,15 @@ mod tests {
         let square = labelled([0.0, 0.0, 0.35, 0.35], Some("square"));
         let unknown = labelled([0.0, 0.0, 1.0, 1.0], None);
         let of = |boxes: &[&GroundedBox]| {
-            let boxes: Vec<GroundedBox> = boxes.iter().map(|b| (*b).clone()).collect();
-            label(&boxes)
+            let mut record = Record::labelled("a".into(), RecordImage::None, None, "");
+            record.synsets.push("own".to_owned());
+            record.boxes = boxes.iter().map(|b| (*b).clone()).collect();
+            label(&record)
         };
+        assert_eq!(of(&[]).as_deref(), Some("own"));
         assert_eq!(of(&[&tall, &wide, &unknown]).as_deref(), Some("wide"));
-        assert_eq!(
-            of(&[&wide, &twin]).as_deref(),
-            Some("wide"),
-            "the first of equally large ones"
-        );
+        let first = of(&[&wide, &twin]);
+        assert_eq!(first.as_deref(), Some("wide"), "of equally large ones");
         assert_eq!(of(&[&wide, &square, &tall]).as_deref(), Some("square"));
         assert_eq!(of(&[&unknown]), None);
     }

@@ -58,13 +58,6 @@ impl Flawed {
         Arc::make_mut(&mut self.flaws).extend(records.map(|record| (record, flaw)));
         self
     }
-
-    fn load_unit(&self, unit: usize) -> FlawedRecords {
-        FlawedRecords {
-            data: self.clone(),
-            unit,
-        }
-    }
 }
 
 impl Dataset for Flawed {
@@ -77,7 +70,8 @@ impl Dataset for Flawed {
     }
 
     fn load(&self, unit: usize) -> Result<Box<dyn Records>, Broken> {
-        Ok(Box::new(self.load_unit(unit)))
+        let data = self.clone();
+        Ok(Box::new(FlawedRecords { data, unit }))
     }
 
     fn prefetch(&self, unit: usize) {

@@ -229,10 +229,9 @@ impl Lane {
         // The row of a sample in the batch is known once it is known which records are skipped.
         let usable = outcomes.iter_mut().enumerate();
         let usable = usable.filter(|(_, (_, outcome))| matches!(outcome, DrawResult::Sample(_)));
-        let of_this_process = (self.rows.start + known..)
-            .zip(usable)
-            .filter(|(row, _)| own.contains(row));
-        let of_this_process: Vec<_> = of_this_process.map(|(_, sample)| sample).collect();
+        let rows = (self.rows.start + known..).zip(usable);
+        let rows = rows.filter(|(row, _)| own.contains(row));
+        let of_this_process: Vec<_> = rows.map(|(_, sample)| sample).collect();
         let decode = |(offset, (_, outcome)): (usize, &mut (u32, DrawResult))| {
             let (_, whole) = drawing.draw((offset, &slots[offset]), Detail::Whole);
             let decoded = matches!(whole, DrawResult::Sample(_));
@@ -241,23 +240,17 @@ impl Lane {
             }
             decoded
         };
-        let decoded = || {
-            of_this_process
-                .into_par_iter()
-                .map(decode)
-                .reduce(|| true, |a, b| a && b)
-        };
-        let decoded = shared.pool.install(decoded);
+        let decoded = of_this_process.into_par_iter().map(decode);
+        let decoded = shared
+            .pool
+            .install(|| decoded.reduce(|| true, |a, b| a && b));
         (outcomes, decoded)
     }
 
     /// Opens group `number` unless it is open.
     fn enter(&mut self, number: usize, shared: &Shared) {
-        if self
-            .group
-            .as_ref()
-            .is_some_and(|open| open.number == number)
-        {
+        let open = self.group.as_ref();
+        if open.is_some_and(|open| open.number == number) {
             return;
         }
         // Drops the old group first, so that only one group is in memory at a time.

@@ -30,10 +30,8 @@ pub fn pool_image(side: u32, index: u64) -> RgbImage {
 /// Draws the features of a batch's outlier images from a pool.
 pub fn draw_pool_features(pool: &FeatureRows, samples: usize, random: &mut Random) -> Features {
     let rows = u32::try_from(pool.count()).unwrap_or(u32::MAX);
-    let drawn: Vec<u32> = (0..samples.div_ceil(SAMPLES_PER_OUTLIER))
-        .map(|_| random.below(rows))
-        .collect();
-    pool.gather(&drawn)
+    let drawn = (0..samples.div_ceil(SAMPLES_PER_OUTLIER)).map(|_| random.below(rows));
+    pool.gather(&drawn.collect::<Vec<u32>>())
 }
 
 /// Draws plain colours, gradients, stripes, checks, spots or noise, or the average of two such
@@ -64,11 +62,9 @@ fn layer(side: u32, random: &mut Random) -> RgbImage {
             (255.0 * (centre + spread * (value - centre))).round() as u8
         }))
     });
-    let smooth = random.below(2) == 0;
-    let filter = if smooth {
-        FilterType::Triangle
-    } else {
-        FilterType::Nearest
+    let filter = match random.below(2) {
+        0 => FilterType::Triangle,
+        _ => FilterType::Nearest,
     };
     resize(&cells, side, side, filter)
 }
@@ -128,17 +124,14 @@ mod tests {
         let (mut roughness, mut light) = (Vec::new(), Vec::new());
         for index in 0..60 {
             for plane in drawn(index).bytes.chunks(32 * 32) {
-                let steps = plane
-                    .windows(2)
-                    .map(|pair| f64::from(pair[0].abs_diff(pair[1])));
+                let pairs = plane.windows(2);
+                let steps = pairs.map(|pair| f64::from(pair[0].abs_diff(pair[1])));
                 roughness.push(steps.sum::<f64>() / 1023.0);
                 light.push(plane.iter().map(|v| f64::from(*v)).sum::<f64>() / 1024.0);
             }
         }
-        let (least, most) = (
-            |v: &[f64]| v.iter().copied().fold(255.0, f64::min),
-            |v: &[f64]| v.iter().copied().fold(0.0, f64::max),
-        );
+        let least = |v: &[f64]| v.iter().copied().fold(255.0, f64::min);
+        let most = |v: &[f64]| v.iter().copied().fold(0.0, f64::max);
         assert!(least(&roughness) < 0.5 && most(&roughness) > 60.0);
         assert!(least(&light) < 40.0 && most(&light) > 215.0);
     }
@@ -146,10 +139,9 @@ mod tests {
     /// Models are trained on features of the pool that were computed once, so the pool may not change.
     #[test]
     fn the_pool_is_that_of_the_first_release() {
-        let bytes: Vec<u8> = (0..40)
-            .flat_map(|index| pool_image(24, index).into_raw())
-            .collect();
-        assert_eq!(sha256_hex(&bytes)[..16], *"7123101b5584fab0");
+        let bytes = (0..40).flat_map(|index| pool_image(24, index).into_raw());
+        let sum = sha256_hex(&bytes.collect::<Vec<u8>>());
+        assert_eq!(sum[..16], *"7123101b5584fab0");
     }
 
     #[test]

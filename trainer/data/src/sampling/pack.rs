@@ -33,15 +33,14 @@ pub(crate) fn images<'a>(views: impl Iterator<Item = &'a View>, spec: &BatchSpec
 /// Packs the chains of samples, shortened to the shortest so that all have the same number of
 /// texts.
 pub(crate) fn chains(samples: &[Sample], encode: impl Fn(&[String]) -> TokenBatch) -> Chains {
-    let chains: Vec<_> = samples
-        .iter()
-        .filter_map(|sample| sample.content.chain())
-        .collect();
-    let tiers = chains.iter().map(|chain| chain.positives.len()).min();
+    let chains = samples.iter().filter_map(|sample| sample.content.chain());
+    let tiers = chains.clone().map(|chain| chain.positives.len()).min();
     let tiers = tiers.unwrap_or(0);
     let last_tiers = |texts: &[String]| texts[texts.len() - tiers..].to_vec();
-    let positives = chains.iter().flat_map(|chain| last_tiers(&chain.positives));
-    let negatives = chains.iter().flat_map(|chain| last_tiers(&chain.negatives));
+    let positives = chains
+        .clone()
+        .flat_map(|chain| last_tiers(&chain.positives));
+    let negatives = chains.flat_map(|chain| last_tiers(&chain.negatives));
     let texts: Vec<String> = positives.chain(negatives).collect();
     Chains {
         tiers,
@@ -168,10 +167,8 @@ mod tests {
         let selves = [(2, 0), (3, 1), (4, 2), (5, 3)];
         assert!(selves.iter().all(|pair| entails.contains(pair)));
         assert!(!entails.contains(&(1, 0)), "the second scene shows no eye");
-        assert!(
-            !entails.contains(&(3, 3)),
-            "the eye of c is in another image"
-        );
+        let other_eye = (3, 3);
+        assert!(!entails.contains(&other_eye), "it is in another image");
     }
 
     #[test]
@@ -196,20 +193,12 @@ mod tests {
         let samples = [chain(&["a", "b", "c", "d"]), chain(&["x", "y"])];
         let packed = chains(&samples, |texts: &[String]| {
             assert_eq!(texts, ["+c", "+d", "+x", "+y", "-c", "-d", "-x", "-y"]);
-            TokenBatch {
-                ids: vec![0; 8],
-                rows: 8,
-                len: 1,
-            }
+            TokenBatch::default()
         });
         assert_eq!(packed.tiers, 2);
         let no_chain = chains(&[], |texts: &[String]| {
             assert!(texts.is_empty(), "{texts:?}");
-            TokenBatch {
-                ids: Vec::new(),
-                rows: 0,
-                len: 0,
-            }
+            TokenBatch::default()
         });
         assert_eq!(no_chain.tiers, 0);
     }

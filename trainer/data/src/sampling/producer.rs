@@ -12,8 +12,8 @@ use crate::batches::batch::{Batch, BatchContent, ImageRows};
 use crate::batches::lane_batch::LaneBatch;
 use crate::records::error::{DataError, Result};
 use crate::records::fault::{BrokenCounts, panic_message};
-use crate::records::lanes::Positions;
-use crate::sampling::draw::{Sample, View};
+use crate::records::order::Position;
+use crate::sampling::draw::{Content, Sample, View};
 use crate::sampling::lane::{Lane, Progress, Shared};
 use crate::sampling::pack;
 
@@ -41,7 +41,17 @@ struct Rows {
     first: usize,
     samples: Vec<Sample>,
     skipped: BrokenCounts,
-    positions: Positions,
+    /// By lane.
+    positions: Vec<Position>,
+}
+
+impl Rows {
+    /// Appends the rows of the next lane.
+    fn append(&mut self, next: Self) {
+        self.samples.extend(next.samples);
+        self.skipped.merge(&next.skipped);
+        self.positions.extend(next.positions);
+    }
 }
 
 impl Producer {
@@ -65,7 +75,7 @@ impl Producer {
         let before = self.lanes.iter().map(|lane| lane.progress.clone());
         let before = before.collect();
         let own = self.shared.spec.own_rows();
-        let (mut drawn, mut incomplete) = (Vec::with_capacity(self.lanes.len()), false);
+        let (mut drawn, mut incomplete) = (Vec::<(usize, Rows)>::new(), false);
         for lane in &mut self.lanes {
             let is_shared =
                 |own: &&Range<usize>| own.start > lane.rows.start || own.end < lane.rows.end;
@@ -78,26 +88,22 @@ impl Producer {
                 first: lane.rows.start,
                 samples: samples.samples,
                 skipped: samples.skipped,
-                positions: lane.position_after().into(),
+                positions: vec![lane.position_after()],
             };
-            drawn.push((lane.number, rows));
+            match (&own, drawn.last_mut()) {
+                // All lanes become one part.
+                (None, Some((_, all))) => all.append(rows),
+                _ => drawn.push((lane.number, rows)),
+            }
         }
         self.redo = false;
-        let parts = match own {
-            Some(own) => {
-                let part = |(lane, rows)| LaneBatch {
-                    lane,
-                    batch: self.pack(rows, &own),
-                };
-                drawn.into_iter().map(part).collect()
-            }
-            None => vec![LaneBatch {
-                lane: 0,
-                batch: self.pack(joined(drawn), &(0..usize::MAX)),
-            }],
+        let own = own.unwrap_or(0..usize::MAX);
+        let part = |(lane, rows)| LaneBatch {
+            lane,
+            batch: self.pack(rows, &own),
         };
         Ok(Some(Made {
-            parts,
+            parts: drawn.into_iter().map(part).collect(),
             before,
             incomplete,
         }))
@@ -113,14 +119,9 @@ impl Producer {
         } = rows;
         let spec = &self.shared.spec;
         let tokens = |texts: Vec<&str>| self.tokenizer.encode_batch(&texts, spec.context);
-        let boxed: Vec<_> = samples
-            .iter()
-            .filter_map(|sample| sample.content.boxed())
-            .collect();
-        let images: Vec<&View> = samples
-            .iter()
-            .filter_map(|sample| sample.content.image())
-            .collect();
+        let contents = || samples.iter().map(|sample| &sample.content);
+        let boxed: Vec<_> = contents().filter_map(Content::boxed).collect();
+        let images: Vec<&View> = contents().filter_map(Content::image).collect();
         let total = images.len();
         let held = |row: usize| row.saturating_sub(first).min(total);
         let held = held(own.start)..held(own.end);
@@ -130,12 +131,7 @@ impl Producer {
                 first: held.start,
                 total,
             },
-            captions: tokens(
-                samples
-                    .iter()
-                    .map(|sample| sample.caption.as_str())
-                    .collect(),
-            ),
+            captions: tokens(samples.iter().map(|s| s.caption.as_str()).collect()),
             content: match spec.needs {
                 Needs::Captions => BatchContent::Pairs,
                 Needs::Boxes => BatchContent::Boxed {
@@ -154,26 +150,8 @@ impl Producer {
             shards: samples.iter().map(|sample| sample.shard).collect(),
             keys: samples.iter().map(|sample| sample.key.clone()).collect(),
             synsets: samples.iter().map(|sample| sample.synset.clone()).collect(),
-            position_after: positions,
+            position_after: positions.into_iter().collect(),
             skipped,
         }
     }
-}
-
-/// Puts the rows of all lanes one after the other.
-fn joined(lanes: Vec<(usize, Rows)>) -> Rows {
-    let mut all = Rows {
-        first: 0,
-        samples: Vec::new(),
-        skipped: BrokenCounts::default(),
-        positions: Positions::start(0),
-    };
-    let mut positions = Vec::with_capacity(lanes.len());
-    for (_, rows) in lanes {
-        all.samples.extend(rows.samples);
-        all.skipped.merge(&rows.skipped);
-        positions.extend_from_slice(rows.positions.lanes());
-    }
-    all.positions = positions.into_iter().collect();
-    all
 }

@@ -10,17 +10,22 @@ use crate::records::corruption::corrupt;
 use crate::records::fault::{Cause, Fault};
 use crate::records::random::Random;
 
-/// Keeps the boxes that are large enough in an image of this width and height. Crops of prepared
-/// shards are always kept, since they were selected when the shards were made.
+/// Returns whether a box is large enough in an image of this width and height. Crops of prepared
+/// shards always are, since they were selected when the shards were made.
+pub(crate) fn is_usable(region: &Region, (width, height): (u32, u32), min_box_px: f64) -> bool {
+    match region {
+        Region::Relative(rel) => large_enough(pixel_box(*rel, width, height), min_box_px),
+        Region::Crop(_) => true,
+    }
+}
+
+/// Keeps the [usable](is_usable) boxes.
 pub(crate) fn usable_boxes(
     mut boxes: Vec<GroundedBox>,
-    (width, height): (u32, u32),
+    size: (u32, u32),
     min_box_px: f64,
 ) -> Vec<GroundedBox> {
-    boxes.retain(|candidate| match candidate.region {
-        Region::Relative(rel) => large_enough(pixel_box(rel, width, height), min_box_px),
-        Region::Crop(_) => true,
-    });
+    boxes.retain(|candidate| is_usable(&candidate.region, size, min_box_px));
     boxes
 }
 
@@ -33,6 +38,12 @@ pub(crate) fn crop_region(region: &Region, image: &RgbImage) -> Result<RgbImage,
         Region::Crop(crop) => crop.decode(),
         Region::Relative(rel) => Ok(window(*rel, image.width(), image.height())?.crop(image)),
     }
+}
+
+/// Preprocesses an image for the model.
+pub(crate) fn preprocessed(image: &RgbImage, preprocess: &Preprocess) -> Result<RgbImage, Fault> {
+    let pixels = preprocess.apply(image);
+    pixels.map_err(|e| Fault::new(Cause::UnreadableImage, e.to_string()))
 }
 
 /// Returns the pixels that a box covers in an image of this width and height.
@@ -69,31 +80,25 @@ fn uncorrupted_square(
     spec: &BatchSpec,
     random: &mut Random,
 ) -> Result<RgbImage, Fault> {
-    let unreadable =
-        |e: espalier_core::CoreError| Fault::new(Cause::UnreadableImage, e.to_string());
     let Some(augment) = spec.augment else {
-        let resize = if spec.white_pad {
-            ResizeMode::WhitePad
-        } else {
-            ResizeMode::CentreCrop
+        let resize = match spec.white_pad {
+            true => ResizeMode::WhitePad,
+            false => ResizeMode::CentreCrop,
         };
-        return Preprocess::new(spec.image_size, resize)
-            .apply(image)
-            .map_err(unreadable);
+        return preprocessed(image, &Preprocess::new(spec.image_size, resize));
     };
     let (width, height) = image.dimensions();
-    if !spec.white_pad || width == height {
-        return augment
-            .apply(image, spec.image_size, || random.uniform())
-            .map_err(unreadable);
-    }
-    // Pads at the original resolution, so that pixels are interpolated only once.
-    let padded = Preprocess::new(width.max(height), ResizeMode::WhitePad)
-        .apply(image)
-        .map_err(unreadable)?;
-    augment
-        .apply(&padded, spec.image_size, || random.uniform())
-        .map_err(unreadable)
+    let padded;
+    let image = if spec.white_pad && width != height {
+        // Pads at the original resolution, so that pixels are interpolated only once.
+        let pad = Preprocess::new(width.max(height), ResizeMode::WhitePad);
+        padded = preprocessed(image, &pad)?;
+        &padded
+    } else {
+        image
+    };
+    let cropped = augment.apply(image, spec.image_size, || random.uniform());
+    cropped.map_err(|e| Fault::new(Cause::UnreadableImage, e.to_string()))
 }
 
 #[cfg(test)]

@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use rayon::prelude::*;
+use serde::Serialize;
 
-pub use super::audit_report::{
-    AuditReport, BrokenByCause, Labels, Lengths, SizeLimit, StoredSize, StoredSizes,
+use crate::records::boxes::{
+    BoxTally, GroundedBox, Region, default_min_box_px, large_enough, pixel_box,
 };
-use crate::records::boxes::{BoxTally, Region, default_min_box_px, large_enough, pixel_box};
 use crate::records::error::{DataError, Result};
-use crate::records::fault::{Broken, BrokenCounts};
+use crate::records::fault::{Broken, BrokenCounts, Cause, CauseCount, Fault};
 use crate::records::source::{Dataset, Record, Records};
 use crate::records::walk::LeftOut;
 
@@ -23,6 +23,111 @@ const LISTED_SIZES: usize = 10;
 /// preset.
 const MODEL_SIZES: [u32; 2] = [224, 64];
 
+/// Statistics of a dataset.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct AuditReport {
+    /// Files.
+    pub shards: usize,
+    /// Row groups and tars.
+    pub units: usize,
+    /// Records, including broken ones.
+    pub records: u64,
+    /// Broken records.
+    pub broken: u64,
+    /// Broken records by cause, each with its first example.
+    pub broken_by_cause: Vec<BrokenByCause>,
+    /// Entries of folders that are no records, by the rule that leaves them out.
+    #[serde(skip_serializing_if = "LeftOut::is_empty")]
+    pub left_out: LeftOut,
+    /// Valid records whose key occurred in an earlier record.
+    pub repeated_keys: u64,
+    /// Stored box entries and their irregularities.
+    pub boxes: BoxTally,
+    /// Boxes that have a phrase and overlap the image.
+    pub usable_boxes: u64,
+    /// Distinct phrases among them (compared by a 64-bit hash).
+    pub unique_phrases: usize,
+    /// Valid records without any such box.
+    pub records_without_box: u64,
+    /// Effect of the minimum box sizes.
+    pub size_limits: Vec<SizeLimit>,
+    /// Captions, in characters.
+    pub captions: Lengths,
+    /// Labels of the boxes.
+    pub labels: Labels,
+    /// Images.
+    pub images: StoredSizes,
+}
+
+/// One cause with its count.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BrokenByCause {
+    /// The cause in words.
+    pub cause: String,
+    /// Number of records and the first of them.
+    #[serde(flatten)]
+    pub count: CauseCount,
+}
+
+/// Effect of a minimum box size.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct SizeLimit {
+    /// Input size of the model that the limit applies to, in pixels.
+    pub model_px: u32,
+    /// Boxes are kept if their area exceeds the square of this value, in pixels.
+    pub min_box_px: f64,
+    /// Boxes that are not kept.
+    pub boxes_below: u64,
+    /// Valid records that keep no box.
+    pub records_without_box: u64,
+}
+
+/// Lengths of texts in characters; all 0 if there are no texts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Lengths {
+    /// Shortest.
+    pub min: u64,
+    /// Mean.
+    pub mean: f64,
+    /// Longest.
+    pub max: u64,
+}
+
+/// Labels of the boxes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Labels {
+    /// Total number of labels.
+    pub total: u64,
+    /// Number of distinct labels.
+    pub distinct: usize,
+    /// Number of occurrences of each label.
+    pub counts: BTreeMap<String, u64>,
+}
+
+/// Sizes of images.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct StoredSizes {
+    /// Shortest side of all images, in pixels.
+    pub min_side: u32,
+    /// Longest side of all images, in pixels.
+    pub max_side: u32,
+    /// Number of distinct sizes.
+    pub distinct: usize,
+    /// The most frequent sizes.
+    pub most_frequent: Vec<StoredSize>,
+}
+
+/// One image size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct StoredSize {
+    /// Width in pixels.
+    pub width: u32,
+    /// Height in pixels.
+    pub height: u32,
+    /// Number of images.
+    pub count: u64,
+}
+
 #[derive(Default)]
 struct Tally {
     counts: BrokenCounts,
@@ -33,12 +138,16 @@ struct Tally {
     boxless: u64,
     /// Boxes below each limit, and records without a box above it.
     limits: [(u64, u64); MODEL_SIZES.len()],
-    captions: u64,
-    chars: u64,
-    chars_min: Option<u64>,
-    chars_max: u64,
+    /// Captions by their number of characters.
+    captions: BTreeMap<u64, u64>,
     labels: BTreeMap<String, u64>,
     sizes: BTreeMap<(u32, u32), u64>,
+}
+
+fn add_counts<K: Ord>(to: &mut BTreeMap<K, u64>, from: BTreeMap<K, u64>) {
+    for (key, count) in from {
+        *to.entry(key).or_default() += count;
+    }
 }
 
 fn hash(text: &str) -> u64 {
@@ -80,12 +189,8 @@ pub fn audit(dataset: &dyn Dataset, progress: &(dyn Fn(u64) + Sync)) -> Result<A
             total.merge(tally);
         }
     }
-    let shards: HashSet<u32> = units.iter().map(|unit| unit.shard).collect();
     DataError::check_storage(&total.counts)?;
-    Ok(AuditReport {
-        left_out: dataset.left_out(),
-        ..total.report(shards.len(), units.len())
-    })
+    Ok(total.report(dataset))
 }
 
 fn read_rows(loaded: &Result<Box<dyn Records>, Broken>, rows: &[usize], shard: &str) -> Tally {
@@ -105,7 +210,7 @@ fn read_rows(loaded: &Result<Box<dyn Records>, Broken>, rows: &[usize], shard: &
 
 impl Tally {
     /// Counts a record if its images can be decoded.
-    fn count(&mut self, record: &Record) -> Result<(), crate::records::fault::Fault> {
+    fn count(&mut self, record: &Record) -> Result<(), Fault> {
         let image = record.image.decode()?;
         for grounded in &record.boxes {
             if let Region::Crop(crop) = &grounded.region {
@@ -121,26 +226,18 @@ impl Tally {
         self.usable += record.boxes.len() as u64;
         self.boxless += u64::from(record.boxes.is_empty());
         for (limit, model_px) in self.limits.iter_mut().zip(MODEL_SIZES) {
-            let below = record
-                .boxes
-                .iter()
-                .filter(|grounded| match grounded.region {
-                    Region::Relative(rel) => {
-                        let limit = default_min_box_px(model_px);
-                        !large_enough(pixel_box(rel, width, height), limit)
-                    }
-                    Region::Crop(_) => false,
-                })
-                .count();
+            let min_box_px = default_min_box_px(model_px);
+            let is_below = |grounded: &&GroundedBox| match grounded.region {
+                Region::Relative(rel) => !large_enough(pixel_box(rel, width, height), min_box_px),
+                Region::Crop(_) => false,
+            };
+            let below = record.boxes.iter().filter(is_below).count();
             limit.0 += below as u64;
             limit.1 += u64::from(below == record.boxes.len());
         }
         for caption in record.captions() {
             let chars = caption.chars().count() as u64;
-            self.captions += 1;
-            self.chars += chars;
-            self.chars_min = Some(self.chars_min.map_or(chars, |least| least.min(chars)));
-            self.chars_max = self.chars_max.max(chars);
+            *self.captions.entry(chars).or_default() += 1;
         }
         for synset in &record.synsets {
             *self.labels.entry(synset.clone()).or_default() += 1;
@@ -159,19 +256,9 @@ impl Tally {
             own.0 += other.0;
             own.1 += other.1;
         }
-        self.captions += later.captions;
-        self.chars += later.chars;
-        self.chars_min = match (self.chars_min, later.chars_min) {
-            (Some(own), Some(other)) => Some(own.min(other)),
-            (own, other) => own.or(other),
-        };
-        self.chars_max = self.chars_max.max(later.chars_max);
-        for (label, count) in later.labels {
-            *self.labels.entry(label).or_default() += count;
-        }
-        for (size, count) in later.sizes {
-            *self.sizes.entry(size).or_default() += count;
-        }
+        add_counts(&mut self.captions, later.captions);
+        add_counts(&mut self.labels, later.labels);
+        add_counts(&mut self.sizes, later.sizes);
         // Phrase hashes repeat often; compact the list so that it does not grow with the number of
         // records.
         if self.phrases.len() > 1 << 20 {
@@ -180,19 +267,21 @@ impl Tally {
         }
     }
 
-    fn report(mut self, shards: usize, units: usize) -> AuditReport {
+    fn report(mut self, dataset: &dyn Dataset) -> AuditReport {
+        let units = dataset.units();
+        let shards: HashSet<u32> = units.iter().map(|unit| unit.shard).collect();
         self.phrases.sort_unstable();
         self.phrases.dedup();
         let keys = self.keys.len();
         self.keys.sort_unstable();
         self.keys.dedup();
         AuditReport {
-            shards,
-            units,
+            shards: shards.len(),
+            units: units.len(),
             records: self.counts.seen,
             broken: self.counts.broken(),
             broken_by_cause: self.broken_by_cause(),
-            left_out: LeftOut::new(),
+            left_out: dataset.left_out(),
             repeated_keys: (keys - self.keys.len()) as u64,
             boxes: self.boxes,
             usable_boxes: self.usable,
@@ -210,59 +299,50 @@ impl Tally {
     }
 
     fn broken_by_cause(&self) -> Vec<BrokenByCause> {
-        self.counts
-            .by_cause
-            .iter()
-            .map(|(cause, count)| BrokenByCause {
-                cause: cause.to_string(),
-                count: count.clone(),
-            })
-            .collect()
+        let causes = self.counts.by_cause.iter();
+        let cause = |(cause, count): (&Cause, &CauseCount)| BrokenByCause {
+            cause: cause.to_string(),
+            count: count.clone(),
+        };
+        causes.map(cause).collect()
     }
 
     fn size_limits(&self) -> Vec<SizeLimit> {
+        let limit = |(model_px, (boxes_below, records_without_box))| SizeLimit {
+            model_px,
+            min_box_px: default_min_box_px(model_px),
+            boxes_below,
+            records_without_box,
+        };
         MODEL_SIZES
-            .iter()
+            .into_iter()
             .zip(self.limits)
-            .map(
-                |(&model_px, (boxes_below, records_without_box))| SizeLimit {
-                    model_px,
-                    min_box_px: default_min_box_px(model_px),
-                    boxes_below,
-                    records_without_box,
-                },
-            )
+            .map(limit)
             .collect()
     }
 
     /// Returns the lengths of the captions.
     fn lengths(&self) -> Lengths {
+        let captions: u64 = self.captions.values().sum();
+        let chars = self.captions.iter().map(|(chars, count)| chars * count);
+        let chars: u64 = chars.sum();
+        let ends = |found: Option<(&u64, &u64)>| found.map_or(0, |(chars, _)| *chars);
         Lengths {
-            min: self.chars_min.unwrap_or(0),
-            mean: if self.captions == 0 {
-                0.0
-            } else {
-                self.chars as f64 / self.captions as f64
-            },
-            max: self.chars_max,
+            min: ends(self.captions.first_key_value()),
+            mean: chars as f64 / captions.max(1) as f64,
+            max: ends(self.captions.last_key_value()),
         }
     }
 
     fn image_sizes(&self) -> StoredSizes {
-        let sides = || {
-            self.sizes
-                .keys()
-                .flat_map(|&(width, height)| [width, height])
+        let sides = || self.sizes.keys().flat_map(|size| [size.0, size.1]);
+        let sizes = self.sizes.iter();
+        let size = |(&(width, height), &count): (&(u32, u32), &u64)| StoredSize {
+            width,
+            height,
+            count,
         };
-        let mut sizes: Vec<StoredSize> = self
-            .sizes
-            .iter()
-            .map(|(&(width, height), &count)| StoredSize {
-                width,
-                height,
-                count,
-            })
-            .collect();
+        let mut sizes: Vec<StoredSize> = sizes.map(size).collect();
         sizes.sort_by_key(|size| std::cmp::Reverse(size.count));
         sizes.truncate(LISTED_SIZES);
         StoredSizes {

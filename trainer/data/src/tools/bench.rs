@@ -5,14 +5,14 @@ use std::iter;
 use std::time::{Duration, Instant};
 
 use espalier_core::input::Tokenizer;
-use espalier_io::storage::{Traffic, traffic};
+use espalier_io::storage::traffic;
 use rayon::ThreadPool;
 use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::Needs;
 use crate::batches::batch_spec::BatchSpec;
-use crate::records::error::{DataError, Result, first_names};
+use crate::records::error::{DataError, Result};
 use crate::records::fault::{Broken, BrokenCounts, Fault};
 use crate::records::random::{Purpose, Random};
 use crate::records::record_image::RecordImage;
@@ -129,10 +129,11 @@ impl Bench<'_> {
             }
             self.measure_unit(unit, &mut times)?;
         }
-        let cost = since(before);
+        let after = traffic();
+        let (read, fetched) = (after.read - before.read, after.fetched - before.fetched);
         if times.done == 0 {
             return Err(DataError::NoRecords {
-                places: first_names((0..1).map(|shard| self.dataset.shard_name(shard))),
+                places: vec![self.dataset.shard_name(0).to_owned()],
                 detail: format!(":\n{}", times.counts),
             });
         }
@@ -157,13 +158,9 @@ impl Bench<'_> {
             one_core: rate(1, sum / 1e6),
             workers: pool.current_num_threads(),
             all_workers,
-            bytes_read: cost.read as f64 / times.loaded.max(1) as f64,
-            bytes_fetched: cost.fetched as f64 / times.loaded.max(1) as f64,
-            fetched_per_second: if cost.fetched == 0 {
-                0.0
-            } else {
-                rate(cost.fetched, times.fetch.as_secs_f64())
-            },
+            bytes_read: read as f64 / times.loaded.max(1) as f64,
+            bytes_fetched: fetched as f64 / times.loaded.max(1) as f64,
+            fetched_per_second: rate(fetched, times.fetch.as_secs_f64()),
         })
     }
 
@@ -172,8 +169,7 @@ impl Bench<'_> {
         let info = self.dataset.units()[unit];
         let shard = self.dataset.shard_name(info.shard);
         timed(&mut times.fetch, || self.dataset.prefetch(unit));
-        let loaded = timed(&mut times.read, || self.dataset.load(unit));
-        let loaded = match loaded {
+        let loaded = match timed(&mut times.read, || self.dataset.load(unit)) {
             Ok(loaded) => loaded,
             Err(broken) => {
                 times.counts.add(shard, &broken);
@@ -187,15 +183,14 @@ impl Bench<'_> {
                 Ok::<_, Broken>(record)
             });
             times.loaded += 1;
-            let measured = match record {
-                Ok(_) if times.done >= self.records => Ok(()),
-                Ok(record) => {
-                    let (seed, unit) = (self.spec.seed, unit as u64);
-                    let mut random = Random::new(seed, Purpose::Sample, unit, row as u64);
-                    self.measure_record(record, &mut random, times)
+            let measured = record.and_then(|record| {
+                if times.done >= self.records {
+                    return Ok(());
                 }
-                Err(broken) => Err(broken),
-            };
+                let (seed, unit) = (self.spec.seed, unit as u64);
+                let mut random = Random::new(seed, Purpose::Sample, unit, row as u64);
+                self.measure_record(record, &mut random, times)
+            });
             if let Err(broken) = measured {
                 times.counts.add(shard, &broken);
             }
@@ -280,15 +275,6 @@ impl Bench<'_> {
             DrawResult::NoUsableBox | DrawResult::NoChain => true,
             DrawResult::Broken(_) => false,
         }
-    }
-}
-
-fn since(before: Traffic) -> Traffic {
-    let now = traffic();
-    Traffic {
-        read: now.read - before.read,
-        fetched: now.fetched - before.fetched,
-        requests: now.requests - before.requests,
     }
 }
 

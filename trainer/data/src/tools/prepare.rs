@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::fs::{self, File};
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, IntoInnerError};
 use std::path::Path;
 
 use espalier_core::input::{Preprocess, ResizeMode};
@@ -20,6 +20,7 @@ use crate::records::error::{DataError, Result};
 use crate::records::fault::{Broken, BrokenCounts, Cause, Fault};
 use crate::records::prepared::{PREPARED, PREPARING};
 use crate::records::source::{Dataset, Record, Records};
+use crate::records::walk::base_name;
 use crate::sampling::regions::{crop_region, usable_boxes};
 
 /// Side of the prepared images in pixels.
@@ -100,16 +101,9 @@ pub fn prepare(
         save_list(out, &list)?;
     }
     for shard in 0..shards {
-        let shard_units: Vec<usize> = (0..units.len())
-            .filter(|&i| units[i].shard == shard)
-            .collect();
+        let shard_units = (0..units.len()).filter(|&i| units[i].shard == shard);
         if (shard as usize) < already_done {
-            progress(
-                shard_units
-                    .iter()
-                    .map(|&i| u64::from(units[i].records))
-                    .sum(),
-            );
+            progress(shard_units.map(|i| u64::from(units[i].records)).sum());
             continue;
         }
         let tar = format!("{shard:05}.tar");
@@ -121,7 +115,7 @@ pub fn prepare(
             tar: tar::Builder::new(BufWriter::new(file)),
             keys: HashMap::new(),
             done: PreparedShard {
-                source: base_name(dataset.shard_name(shard)),
+                source: base_name(dataset.shard_name(shard)).to_owned(),
                 tar: tar.clone(),
                 written: 0,
                 boxes: 0,
@@ -143,35 +137,24 @@ pub fn prepare(
     if preparing.exists() {
         fs::rename(&preparing, &prepared).map_err(DataError::io(&prepared))?;
     }
-    let mut report = PrepareReport {
+    let mut counts = BrokenCounts::default();
+    for shard in &list.shards {
+        counts.merge(&shard.counts);
+    }
+    Ok(PrepareReport {
+        written: list.shards.iter().map(|shard| shard.written).sum(),
+        boxes: list.shards.iter().map(|shard| shard.boxes).sum(),
         shards: list.shards,
         already_done,
-        written: 0,
-        boxes: 0,
-        counts: BrokenCounts::default(),
-    };
-    for shard in &report.shards {
-        report.written += shard.written;
-        report.boxes += shard.boxes;
-        report.counts.merge(&shard.counts);
-    }
-    Ok(report)
-}
-
-fn base_name(name: &str) -> String {
-    name.rsplit(['/', '\\']).next().unwrap_or(name).to_owned()
+        counts,
+    })
 }
 
 /// Opens the list of an earlier call, or creates a new one.
 fn read_list(out: &Path, fingerprint: String) -> Result<ShardList> {
-    let mismatch = |reason: String| DataError::Prepared {
-        folder: out.to_owned(),
-        reason,
-    };
-    let found = [PREPARING, PREPARED]
-        .into_iter()
-        .find(|name| out.join(name).exists());
-    let Some(name) = found else {
+    let mismatch = |reason: String| DataError::unusable(out, reason);
+    let mut names = [PREPARING, PREPARED].into_iter();
+    let Some(name) = names.find(|name| out.join(name).exists()) else {
         if out.join("00000.tar").exists() {
             let reason = format!("contains tars but no {PREPARED}; choose an empty folder");
             return Err(mismatch(reason));
@@ -188,10 +171,9 @@ fn read_list(out: &Path, fingerprint: String) -> Result<ShardList> {
     let mut list: ShardList =
         serde_json::from_slice(&bytes).map_err(|e| mismatch(format!("{name}: {e}")))?;
     if ![FORMAT, FORMAT_1].contains(&list.format.as_str()) {
-        let found = &list.format;
-        return Err(mismatch(format!(
-            "{name}: expected format {FORMAT}, found {found}"
-        )));
+        let found = list.format;
+        let reason = format!("{name}: expected format {FORMAT}, found {found}");
+        return Err(mismatch(reason));
     }
     FORMAT.clone_into(&mut list.format);
     if list.fingerprint != fingerprint {
@@ -199,12 +181,9 @@ fn read_list(out: &Path, fingerprint: String) -> Result<ShardList> {
         return Err(mismatch(reason.to_owned()));
     }
     // If a tar was deleted since, it and all later ones are written again.
-    let complete = list
-        .shards
-        .iter()
-        .take_while(|shard| out.join(&shard.tar).exists())
-        .count();
-    list.shards.truncate(complete);
+    let missing = |shard: &PreparedShard| !out.join(&shard.tar).exists();
+    let complete = list.shards.iter().position(missing);
+    list.shards.truncate(complete.unwrap_or(list.shards.len()));
     Ok(list)
 }
 
@@ -241,12 +220,15 @@ fn write_unit(
     let info = dataset.units()[unit];
     let shard = dataset.shard_name(info.shard);
     let loaded = dataset.load(unit);
-    let mut row = 0;
-    while row < info.records {
-        let end = info.records.min(row + CHUNK);
-        let prepared: Vec<Result<Option<PreparedRecord>, Broken>> = (row..end)
+    for first in (0..info.records).step_by(CHUNK as usize) {
+        let end = info.records.min(first + CHUNK);
+        let prepared: Vec<Result<Option<PreparedRecord>, Broken>> = (first..end)
             .into_par_iter()
-            .map(|row| prepare_record(loaded.read(row as usize)?))
+            .map(|row| {
+                let record = loaded.read(row as usize)?;
+                let key = record.key.clone();
+                prepare_record(record).map_err(|fault| fault.of(key))
+            })
             .collect();
         let counts = &mut writer.done.counts;
         counts.seen += prepared.len() as u64;
@@ -257,19 +239,13 @@ fn write_unit(
                 Err(broken) => writer.done.counts.add(shard, &broken),
             }
         }
-        progress(u64::from(end - row));
-        row = end;
+        progress(u64::from(end - first));
     }
     Ok(())
 }
 
 /// Converts a record; returns `None` if no box is large enough.
-fn prepare_record(record: Record) -> Result<Option<PreparedRecord>, Broken> {
-    let key = record.key.clone();
-    try_prepare_record(record).map_err(|fault| fault.of(key))
-}
-
-fn try_prepare_record(record: Record) -> Result<Option<PreparedRecord>, Fault> {
+fn prepare_record(record: Record) -> Result<Option<PreparedRecord>, Fault> {
     let Record {
         key,
         image,
@@ -320,11 +296,8 @@ impl Writer {
         let key = self.unique_key(&prepared.key);
         self.append_member(&key, "child.jpg", &prepared.image)?;
         self.append_member(&key, "child.txt", prepared.caption.as_bytes())?;
-        self.append_member(
-            &key,
-            "numparents.txt",
-            prepared.boxes.len().to_string().as_bytes(),
-        )?;
+        let count = prepared.boxes.len().to_string();
+        self.append_member(&key, "numparents.txt", count.as_bytes())?;
         for (i, (crop, phrase)) in prepared.boxes.iter().enumerate() {
             self.append_member(&key, &format!("parent{i:03}.jpg"), crop)?;
             self.append_member(&key, &format!("parent{i:03}.txt"), phrase.as_bytes())?;
@@ -336,11 +309,9 @@ impl Writer {
 
     /// Makes a key unique, without dots and slashes, which would end the key early.
     fn unique_key(&mut self, key: &str) -> String {
-        let clean = key.replace(['.', '/', '\\'], "_");
-        let clean = if clean.is_empty() {
-            "record".to_owned()
-        } else {
-            clean
+        let clean = match key.replace(['.', '/', '\\'], "_") {
+            empty if empty.is_empty() => "record".to_owned(),
+            clean => clean,
         };
         let count = self.keys.entry(clean.clone()).or_default();
         *count += 1;
@@ -362,11 +333,8 @@ impl Writer {
     }
 
     fn finish(self) -> std::io::Result<PreparedShard> {
-        let mut buffer = self.tar.into_inner()?;
-        buffer.flush()?;
-        let file = buffer
-            .into_inner()
-            .map_err(std::io::IntoInnerError::into_error)?;
+        let buffer = self.tar.into_inner()?;
+        let file = buffer.into_inner().map_err(IntoInnerError::into_error)?;
         file.sync_all()?;
         Ok(self.done)
     }

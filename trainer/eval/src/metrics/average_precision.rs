@@ -18,10 +18,8 @@ pub fn average_precision(mut items: Vec<(f64, bool)>) -> Option<f64> {
     let mut points: Vec<(f64, f64)> = Vec::with_capacity(items.len());
     for (rank, (_, is_right)) in (1..).zip(&items) {
         right += usize::from(*is_right);
-        points.push((
-            right as f64 / relevant as f64,
-            right as f64 / f64::from(rank),
-        ));
+        let recall = right as f64 / relevant as f64;
+        points.push((recall, right as f64 / f64::from(rank)));
     }
     let mut best = 0.0_f64;
     for point in points.iter_mut().rev() {
@@ -51,10 +49,8 @@ mod tests {
         close(&[(0.9, true), (0.5, false), (0.4, true)], known);
         // Right, right, wrong, right: precision 1 up to recall 2/3 (67 levels), then 3/4 (34 levels).
         let known = (67.0 + 34.0 * 3.0 / 4.0) / 101.0;
-        close(
-            &[(0.9, true), (0.8, true), (0.5, false), (0.4, true)],
-            known,
-        );
+        let items = [(0.9, true), (0.8, true), (0.5, false), (0.4, true)];
+        close(&items, known);
         // Wrong, right, right: 2/3 everywhere.
         close(&[(0.1, true), (0.9, false), (0.4, true)], 2.0 / 3.0);
     }

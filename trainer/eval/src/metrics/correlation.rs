@@ -1,4 +1,6 @@
-//! Correlation of two lists of numbers.
+//! Correlation of two lists of numbers, or of one with its order.
+
+use std::cmp::Ordering;
 
 /// Returns Pearson's correlation, in `[-1, 1]`; `None` for fewer than two pairs or a constant list.
 pub fn pearson(x: &[f64], y: &[f64]) -> Option<f64> {
@@ -42,9 +44,39 @@ pub fn spearman(x: &[f64], y: &[f64]) -> Option<f64> {
     pearson(&ranks(x), &ranks(y))
 }
 
+/// Returns Kendall's tau between values and their order, in `[-1, 1]`: concordant minus discordant
+/// pairs, over all pairs. Ties count as neither.
+///
+/// Without ties this is the published statistic of radii (notation 6.4), which compares an argsort
+/// with `1 .. n`.
+pub fn kendall_tau(values: &[f64]) -> f64 {
+    let mut sum = 0.0;
+    let mut pairs = 0_u32;
+    for (i, a) in values.iter().enumerate() {
+        for b in &values[i + 1..] {
+            pairs += 1;
+            sum += match a.partial_cmp(b) {
+                Some(Ordering::Less) => 1.0,
+                Some(Ordering::Greater) => -1.0,
+                _ => 0.0,
+            };
+        }
+    }
+    sum / f64::from(pairs.max(1))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tau_counts_pairs() {
+        assert_eq!(kendall_tau(&[1.0, 2.0, 3.0, 4.0]), 1.0);
+        assert_eq!(kendall_tau(&[4.0, 3.0, 2.0, 1.0]), -1.0);
+        // One of six pairs is out of order.
+        assert!((kendall_tau(&[1.0, 3.0, 2.0, 4.0]) - 4.0 / 6.0).abs() < 1e-12);
+        assert_eq!(kendall_tau(&[1.0, 1.0]), 0.0);
+    }
 
     #[test]
     fn tied_values_share_their_ranks() {

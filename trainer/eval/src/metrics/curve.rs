@@ -13,21 +13,19 @@ pub struct Point {
     pub recall: f64,
 }
 
-/// Histogram over an even grid, for sweeping many values in bounded memory.
+/// Histogram over an even grid from 0, for sweeping many values in bounded memory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sweep {
-    from: f64,
-    to: f64,
+    most: f64,
     right: Vec<u64>,
     wrong: Vec<u64>,
 }
 
 impl Sweep {
-    /// Returns a grid of `steps` intervals from `from` to `to`.
-    pub fn new(from: f64, to: f64, steps: usize) -> Self {
+    /// Returns a grid of `steps` intervals from 0 to `most`.
+    pub fn new(most: f64, steps: usize) -> Self {
         Self {
-            from,
-            to,
+            most,
             right: vec![0; steps.max(1)],
             wrong: vec![0; steps.max(1)],
         }
@@ -36,7 +34,7 @@ impl Sweep {
     /// Counts a value; values outside the range count in the first or last interval.
     pub fn add(&mut self, value: f64, is_right: bool) {
         let steps = self.right.len() as f64;
-        let interval = ((value - self.from) / (self.to - self.from) * steps).floor();
+        let interval = (value / self.most * steps).floor();
         let interval = interval.clamp(0.0, steps - 1.0) as usize;
         let counts = if is_right {
             &mut self.right
@@ -62,7 +60,7 @@ impl Sweep {
     /// thresholds that retrieve the same items, only the highest is kept.
     pub fn curve(&self) -> Vec<Point> {
         let all: u64 = self.right.iter().sum();
-        let width = (self.to - self.from) / self.right.len() as f64;
+        let width = self.most / self.right.len() as f64;
         let (mut right, mut retrieved) = (0, 0);
         let mut points: Vec<Point> = Vec::with_capacity(self.right.len());
         for at in (0..self.right.len()).rev() {
@@ -73,7 +71,7 @@ impl Sweep {
             right += self.right[at];
             retrieved += count;
             points.push(Point {
-                threshold: self.from + width * at as f64,
+                threshold: width * at as f64,
                 precision: right as f64 / retrieved as f64,
                 recall: right as f64 / all.max(1) as f64,
             });
@@ -100,53 +98,44 @@ mod tests {
 
     #[test]
     fn a_curve_of_four_values() {
-        let mut sweep = Sweep::new(0.0, 1.0, 4);
+        let mut sweep = Sweep::new(1.0, 4);
         for (value, right) in [(0.9, true), (0.6, false), (0.55, true), (0.1, false)] {
             sweep.add(value, right);
         }
-        let curve: Vec<_> = sweep
-            .curve()
-            .iter()
+        let curve = sweep.curve().into_iter();
+        let curve: Vec<_> = curve
             .map(|p| (p.threshold, p.precision, p.recall))
             .collect();
-        assert_eq!(curve[0], (0.75, 1.0, 0.5));
-        assert_eq!(curve[1], (0.5, 2.0 / 3.0, 1.0));
-        assert_eq!(curve[2], (0.0, 0.5, 1.0));
-        assert_eq!(curve.len(), 3, "the third interval is empty");
+        // The third interval is empty.
+        let expected = [(0.75, 1.0, 0.5), (0.5, 2.0 / 3.0, 1.0), (0.0, 0.5, 1.0)];
+        assert_eq!(curve, expected);
         // 0.5 of the recall at precision 1, 0.5 at 2/3.
         assert!((sweep.average_precision() - (0.5 + 1.0 / 3.0)).abs() < 1e-12);
-        assert_eq!(
-            sweep.clone().join(&sweep).average_precision(),
-            sweep.average_precision()
-        );
     }
 
     #[test]
-    fn a_range_may_begin_anywhere() {
-        let mut sweep = Sweep::new(-1.0, 3.0, 4);
-        for (value, right) in [(-0.5, false), (0.5, true), (1.5, false), (2.5, true)] {
+    fn joined_sweeps_count_the_values_of_both() {
+        let mut sweep = Sweep::new(4.0, 4);
+        for (value, right) in [(0.5, false), (1.5, true), (2.5, false), (3.5, true)] {
             sweep.add(value, right);
         }
         let thresholds: Vec<f64> = sweep.curve().iter().map(|p| p.threshold).collect();
-        assert_eq!(thresholds, [2.0, 1.0, 0.0, -1.0]);
-        let mut more = Sweep::new(-1.0, 3.0, 4);
-        more.add(2.5, false);
-        let precision = |sweep: Sweep| sweep.curve()[0].precision;
-        assert_eq!(
-            (precision(sweep.clone()), precision(sweep.join(&more))),
-            (1.0, 0.5)
-        );
-        let mut none = Sweep::new(-1.0, 3.0, 4);
-        none.add(2.5, true);
-        assert_eq!(precision(none.join(&more)), 0.5);
+        assert_eq!(thresholds, [3.0, 2.0, 1.0, 0.0]);
+        let mut more = Sweep::new(4.0, 4);
+        more.add(3.5, false);
+        let precision = |sweep: &Sweep| sweep.curve()[0].precision;
+        assert_eq!(precision(&sweep), 1.0);
+        assert_eq!(precision(&sweep.clone().join(&more)), 0.5);
+        let twice = sweep.clone().join(&sweep);
+        assert_eq!(twice.average_precision(), sweep.average_precision());
     }
 
     #[test]
     fn values_beyond_the_ends_count_at_the_ends() {
-        let mut sweep = Sweep::new(0.0, 1.0, 2);
+        let mut sweep = Sweep::new(1.0, 2);
         sweep.add(-3.0, true);
         sweep.add(7.0, true);
         assert_eq!(sweep.curve()[0].recall, 0.5);
-        assert_eq!(Sweep::new(0.0, 1.0, 0).average_precision(), 0.0);
+        assert_eq!(Sweep::new(1.0, 0).average_precision(), 0.0);
     }
 }

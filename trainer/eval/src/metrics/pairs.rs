@@ -5,11 +5,9 @@
 //! evaluated on the other.
 
 use clap::ValueEnum;
-use serde::{Deserialize, Serialize};
 
 /// Whether the weighted angle is added or subtracted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Sign {
     /// Added, as printed in the paper.
     Plus,

@@ -43,34 +43,31 @@ mod tests {
     use crate::Points;
     use crate::search::top_k;
 
+    /// Returns the ranking of items whose scores are these, the same for each query.
+    fn ranked(queries: usize, scores: &[f32]) -> Ranked {
+        let space = Space::Sphere { root: vec![0.0] };
+        let queries = Points::new(1, vec![1.0; queries]);
+        let items = Points::new(1, scores.to_vec());
+        top_k(&space, &queries, &items, scores.len())
+    }
+
     #[test]
     fn a_query_is_a_hit_if_any_of_its_items_is_among_the_first() {
-        // Scores of the query 1 are the items themselves: order 3, 1, 0, 2.
-        let space = Space::Sphere { root: vec![0.0] };
-        let items = Points::new(1, vec![0.2, 0.5, 0.1, 0.9]);
-        let queries = Points::new(1, vec![1.0, 1.0, 1.0]);
-        let ranked = top_k(&space, &queries, &items, 4);
+        // Order 3, 1, 0, 2.
+        let ranked = ranked(3, &[0.2, 0.5, 0.1, 0.9]);
         let relevant = vec![vec![3], vec![0, 2], vec![]];
         let value = |k| recall_at(&ranked, &relevant, k).value;
         assert_eq!((value(1), value(2), value(3)), (0.5, 0.5, 1.0));
     }
 
     #[test]
-    fn without_a_further_item_there_is_no_tie() {
-        let space = Space::Sphere { root: vec![0.0] };
-        let items = Points::new(1, vec![0.5, 0.5]);
-        let ranked = top_k(&space, &Points::new(1, vec![1.0]), &items, 2);
-        let ties = |k| recall_at(&ranked, &[vec![1]], k).ties;
-        assert_eq!([ties(0), ties(1), ties(2), ties(3)], [0, 1, 0, 0]);
-    }
-
-    #[test]
-    fn ties_at_rank_k_are_counted() {
-        let space = Space::Sphere { root: vec![0.0] };
-        let items = Points::new(1, vec![0.5, 0.5, 0.1]);
-        let ranked = top_k(&space, &Points::new(1, vec![1.0]), &items, 3);
-        let found = [1, 2].map(|k| recall_at(&ranked, &[vec![1]], k));
+    fn ties_of_rank_k_with_a_further_item_are_counted() {
         let recall = |value, ties| Recall { value, ties };
-        assert_eq!(found, [recall(0.0, 1), recall(1.0, 0)]);
+        for scores in [&[0.5, 0.5][..], &[0.5, 0.5, 0.1]] {
+            let ranked = ranked(1, scores);
+            let found = [0, 1, 2, 3].map(|k| recall_at(&ranked, &[vec![1]], k));
+            let known = [(0.0, 0), (0.0, 1), (1.0, 0), (1.0, 0)];
+            assert_eq!(found, known.map(|(value, ties)| recall(value, ties)));
+        }
     }
 }

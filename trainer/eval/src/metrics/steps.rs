@@ -4,11 +4,9 @@
 use std::collections::BTreeSet;
 
 use clap::ValueEnum;
-use serde::{Deserialize, Serialize};
 
 /// Where the radii of the walk come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Radii {
     /// Evenly from the smallest to the largest radius of all texts, the same for every image
     /// (published code of RE).
@@ -43,18 +41,14 @@ impl Pool {
         Self { radii, order }
     }
 
-    /// Returns the smallest and largest radius; `None` for an empty pool.
-    pub fn range(&self) -> Option<(f64, f64)> {
-        let (first, last) = (self.order.first()?, self.order.last()?);
-        Some((self.radii[*first], self.radii[*last]))
-    }
-
-    /// Returns the radii of one image's walk, ascending.
+    /// Returns the radii of one image's walk, ascending; none for an empty pool.
     pub fn thresholds(&self, scores: &[f32], radii: Radii, steps: usize) -> Vec<f64> {
-        match (radii, self.range()) {
-            (_, None) => Vec::new(),
-            (Radii::Global, Some((from, to))) => linspace(from, to, steps),
-            (Radii::PerImage, Some(_)) => {
+        let (Some(nearest), Some(farthest)) = (self.order.first(), self.order.last()) else {
+            return Vec::new();
+        };
+        match radii {
+            Radii::Global => linspace(self.radii[*nearest], self.radii[*farthest], steps),
+            Radii::PerImage => {
                 let best = (0..scores.len()).max_by(|a, b| {
                     // Of equal scores the first, as in argmax.
                     scores[*a].total_cmp(&scores[*b]).then(b.cmp(a))
@@ -73,11 +67,8 @@ impl Pool {
         let (mut next, mut best) = (0, None::<usize>);
         let mut named = Vec::new();
         for threshold in thresholds {
-            while let Some(text) = self
-                .order
-                .get(next)
-                .filter(|t| self.radii[**t] <= *threshold)
-            {
+            let is_inside = |text: &&usize| self.radii[**text] <= *threshold;
+            while let Some(text) = self.order.get(next).filter(is_inside) {
                 if best.is_none_or(|best| scores[*text] > scores[best]) {
                     best = Some(*text);
                 }
@@ -103,11 +94,8 @@ pub struct Match {
 ///
 /// `tiers` is the length of a chain; texts of `references` are `references[chain][tier]`.
 pub fn compare(predicted: &BTreeSet<&str>, references: &[&[String]], tiers: usize) -> Match {
-    let expected: BTreeSet<&str> = references
-        .iter()
-        .flat_map(|c| c.iter())
-        .map(String::as_str)
-        .collect();
+    let all = references.iter().flat_map(|chain| chain.iter());
+    let expected: BTreeSet<&str> = all.map(String::as_str).collect();
     let right = predicted.intersection(&expected).count();
     let named = |tier: usize| {
         let mut texts = references.iter().filter_map(|chain| chain.get(tier));
@@ -145,24 +133,16 @@ mod tests {
     fn the_best_text_within_each_radius_is_named() {
         let pool = Pool::new(vec![0.5, 0.1, 0.9]);
         let scores = [0.6, 0.2, 0.4];
-        assert_eq!(pool.range(), Some((0.1, 0.9)));
-        assert_eq!(
-            pool.walk(&scores, &[0.05, 0.1, 0.4, 0.5, 0.9]),
-            [1, 1, 0, 0]
-        );
+        let thresholds = [0.05, 0.1, 0.4, 0.5, 0.9];
+        assert_eq!(pool.walk(&scores, &thresholds), [1, 1, 0, 0]);
         // If scores are equal, the text nearer to the root is kept.
         assert_eq!(pool.walk(&[0.4, 0.4, 0.4], &[0.1, 0.5, 0.9]), [1, 1, 1]);
         // The best text of this image lies at 0.5.
-        assert_eq!(
-            pool.thresholds(&scores, Radii::PerImage, 3),
-            [0.0, 0.25, 0.5]
-        );
+        let thresholds = pool.thresholds(&scores, Radii::PerImage, 3);
+        assert_eq!(thresholds, [0.0, 0.25, 0.5]);
         assert_eq!(pool.thresholds(&scores, Radii::Global, 2), [0.1, 0.9]);
-        assert!(
-            Pool::new(Vec::new())
-                .thresholds(&[], Radii::Global, 3)
-                .is_empty()
-        );
+        let none = Pool::new(Vec::new());
+        assert!(none.thresholds(&[], Radii::Global, 3).is_empty());
     }
 
     #[test]

@@ -2,6 +2,13 @@
 
 use std::collections::BTreeMap;
 
+/// Returns the mean; 0 without any value.
+pub fn mean(values: impl IntoIterator<Item = f64>) -> f64 {
+    let add = |(sum, count): (f64, f64), value: f64| (sum + value, count + 1.0);
+    let (sum, count) = values.into_iter().fold((0.0, 0.0), add);
+    sum / count.max(1.0)
+}
+
 /// Returns the quantile of sorted values, with linear interpolation; NaN without any.
 pub fn quantile(sorted: &[f64], share: f64) -> f64 {
     let Some(last) = sorted.len().checked_sub(1) else {
@@ -22,12 +29,11 @@ pub fn summary(prefix: &str, values: &[f64]) -> BTreeMap<String, f64> {
     }
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
-    let n = sorted.len() as f64;
-    let mean = sorted.iter().sum::<f64>() / n;
-    let variance = sorted.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / n;
+    let middle = mean(sorted.iter().copied());
+    let variance = mean(sorted.iter().map(|v| (v - middle).powi(2)));
     let quantile = |share| quantile(&sorted, share);
     let named = [
-        ("mean", mean),
+        ("mean", middle),
         ("std", variance.sqrt()),
         ("min", quantile(0.0)),
         ("q25", quantile(0.25)),

@@ -41,10 +41,8 @@ pub fn table(record: &Record) -> String {
 
 /// Returns the heading of a result: task, benchmark, number of items, classes and prompts.
 pub fn heading(record: &Record) -> String {
-    let benchmark = record
-        .benchmark
-        .as_deref()
-        .map_or_else(String::new, |b| format!(" ({b})"));
+    let benchmark = record.benchmark.as_ref().map(|name| format!(" ({name})"));
+    let benchmark = benchmark.unwrap_or_default();
     let choice = match record.classes {
         0 => String::new(),
         n => format!(", {n} candidates"),

@@ -4,9 +4,10 @@
 //! their dot product and per-point scalars, so a row of dot products yields a row of angles.
 
 use espalier_core::geometry::Space;
+use rayon::prelude::*;
 
 use super::rows::dots;
-use super::top::Ranked;
+use super::top::{Ranked, best};
 use crate::Points;
 
 /// Per-point scalars that the angle needs besides the dot product.
@@ -23,13 +24,12 @@ fn point_scalars(space: &Space, x: &[f32]) -> PointScalars {
         let products = a.iter().zip(b).map(|(p, q)| f64::from(*p) * f64::from(*q));
         products.sum()
     };
-    let to_root = match space {
-        Space::Sphere { root } => dot(x, root),
-        _ => 0.0,
-    };
     PointScalars {
         squares: dot(x, x),
-        to_root,
+        to_root: match space {
+            Space::Sphere { root } => dot(x, root),
+            _ => 0.0,
+        },
     }
 }
 
@@ -92,11 +92,8 @@ pub fn angles<T: Send>(
             });
             visit(at, &row.collect::<Vec<f64>>())
         };
-        use rayon::prelude::*;
-        return (0..queries.len())
-            .into_par_iter()
-            .map(visit_exact)
-            .collect();
+        let queries = (0..queries.len()).into_par_iter();
+        return queries.map(visit_exact).collect();
     }
     let of = |points: &Points| -> Vec<PointScalars> {
         points.rows().map(|x| point_scalars(space, x)).collect()
@@ -117,15 +114,10 @@ pub fn angles<T: Send>(
 /// `queries` `[q, d]`, `gallery` `[g, d]`; at most `k` items per query.
 pub fn top_k(space: &Space, queries: &Points, gallery: &Points, apex: Apex, k: usize) -> Ranked {
     let k = k.min(gallery.len());
-    let rows = angles(space, queries, gallery, apex, |_, row| {
-        let mut items: Vec<(f64, u32)> = row.iter().map(|angle| -angle).zip(0..).collect();
-        let order = |a: &(f64, u32), b: &(f64, u32)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
-        if k < items.len() {
-            items.select_nth_unstable_by(k, order);
-            items.truncate(k);
-        }
-        items.sort_by(order);
-        items
+    let rows: Vec<Vec<(f64, u32)>> = angles(space, queries, gallery, apex, |_, row| {
+        let scores: Vec<f64> = row.iter().map(|angle| -angle).collect();
+        let order = best(&scores, k).into_iter();
+        order.map(|at| (scores[at], at as u32)).collect()
     });
     Ranked::from_rows(k, rows)
 }

@@ -19,25 +19,20 @@ pub enum Side {
     Gallery,
 }
 
-/// Returns the number of time coordinates of a point in a space.
-pub fn times(space: &Space) -> usize {
+/// Returns the curvatures of a space's factors, each of which has a time coordinate.
+pub fn curvatures(space: &Space) -> &[f64] {
     match space {
-        Space::Sphere { .. } => 0,
-        Space::Lorentz { .. } => 1,
-        Space::Product { curvatures, .. } => curvatures.len(),
+        Space::Sphere { .. } => &[],
+        Space::Lorentz { curvature } => std::slice::from_ref(curvature),
+        Space::Product { curvatures, .. } => curvatures,
     }
 }
 
 /// Appends to `out` one row of coordinates for each of `rows`, points of width `width`.
 ///
 /// # Shapes
-/// `[n, width] -> [n, width + times]`
-pub fn append(space: &Space, side: Side, rows: &[f32], width: usize, out: &mut Vec<f32>) {
-    let curvatures = match space {
-        Space::Sphere { .. } => &[],
-        Space::Lorentz { curvature } => std::slice::from_ref(curvature),
-        Space::Product { curvatures, .. } => curvatures.as_slice(),
-    };
+/// `[n, width] -> [n, width + factors]`, with one of `curvatures` for each factor.
+pub fn append(curvatures: &[f64], side: Side, rows: &[f32], width: usize, out: &mut Vec<f32>) {
     if curvatures.is_empty() {
         out.extend_from_slice(rows);
         return;
@@ -57,19 +52,13 @@ pub fn append(space: &Space, side: Side, rows: &[f32], width: usize, out: &mut V
 }
 
 /// Returns the coordinates of a whole gallery; without time coordinates, the points themselves.
-pub fn gallery<'a>(space: &Space, points: &'a Points) -> Cow<'a, Points> {
-    if times(space) == 0 {
+pub fn gallery<'a>(curvatures: &[f64], points: &'a Points) -> Cow<'a, Points> {
+    if curvatures.is_empty() {
         return Cow::Borrowed(points);
     }
-    let width = points.width() + times(space);
+    let (rows, width) = (points.data(), points.width() + curvatures.len());
     let mut out = Vec::with_capacity(points.len() * width);
-    append(
-        space,
-        Side::Gallery,
-        points.data(),
-        points.width(),
-        &mut out,
-    );
+    append(curvatures, Side::Gallery, rows, points.width(), &mut out);
     Cow::Owned(Points::new(width, out))
 }
 
@@ -92,9 +81,9 @@ mod tests {
             },
         ] {
             let (mut a, mut b) = (Vec::new(), Vec::new());
-            append(&space, Side::Query, &x, 4, &mut a);
-            append(&space, Side::Gallery, &y, 4, &mut b);
-            assert_eq!(a.len(), 4 + times(&space));
+            append(curvatures(&space), Side::Query, &x, 4, &mut a);
+            append(curvatures(&space), Side::Gallery, &y, 4, &mut b);
+            assert_eq!(a.len(), 4 + curvatures(&space).len());
             let dot: f64 = a.iter().zip(&b).map(|(p, q)| f64::from(p * q)).sum();
             assert!((dot - space.score(&x, &y)).abs() < 1e-6, "{space:?}");
         }

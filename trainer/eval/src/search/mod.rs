@@ -12,4 +12,4 @@ mod rows;
 mod top;
 
 pub use rows::{dots, scores};
-pub use top::{Ranked, top_k};
+pub use top::{Ranked, best, top_k};

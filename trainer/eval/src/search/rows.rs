@@ -23,10 +23,7 @@ pub fn scores<T: Send>(
     gallery: &Points,
     visit: impl Fn(usize, &[f32]) -> T + Sync,
 ) -> Vec<T> {
-    let items = coordinates::gallery(space, gallery);
-    blocks(queries, &items, visit, |rows, out| {
-        coordinates::append(space, Side::Query, rows, queries.width(), out);
-    })
+    blocks(coordinates::curvatures(space), queries, gallery, visit)
 }
 
 /// As [`scores`], with plain dot products of the stored coordinates.
@@ -38,20 +35,19 @@ pub fn dots<T: Send>(
     gallery: &Points,
     visit: impl Fn(usize, &[f32]) -> T + Sync,
 ) -> Vec<T> {
-    blocks(queries, gallery, visit, |rows, out| {
-        out.extend_from_slice(rows);
-    })
+    blocks(&[], queries, gallery, visit)
 }
 
 fn blocks<T: Send>(
+    curvatures: &[f64],
     queries: &Points,
-    items: &Points,
+    gallery: &Points,
     visit: impl Fn(usize, &[f32]) -> T + Sync,
-    coordinates: impl Fn(&[f32], &mut Vec<f32>) + Sync,
 ) -> Vec<T> {
     if queries.is_empty() {
         return Vec::new();
     }
+    let items = coordinates::gallery(curvatures, gallery);
     let n = items.len();
     let tile = (MAX_SCORES / n.max(1)).clamp(1, TILE);
     let visit_block = |(block, rows): (usize, &[f32])| -> Vec<T> {
@@ -59,7 +55,7 @@ fn blocks<T: Send>(
         let mut out = vec![0.0; count * n];
         if n > 0 {
             let mut left = Vec::with_capacity(count * items.width());
-            coordinates(rows, &mut left);
+            coordinates::append(curvatures, Side::Query, rows, queries.width(), &mut left);
             product::dots(&left, items.data(), items.width(), &mut out);
         }
         let row = |i: usize| visit(block * tile + i, &out[i * n..(i + 1) * n]);

@@ -42,14 +42,11 @@ impl Ranked {
         &self.scores[query * self.k..(query + 1) * self.k]
     }
 
-    /// Creates the ranking of queries with `k` items each: score and item, best first.
+    /// Creates the ranking of queries with `k` items each: score and item, best first, of one or
+    /// several queries in a row.
     pub(super) fn from_rows(k: usize, rows: Vec<Vec<(f64, u32)>>) -> Self {
-        let all: Vec<(f64, u32)> = rows.into_iter().flatten().collect();
-        Self {
-            k,
-            items: all.iter().map(|(_, item)| *item).collect(),
-            scores: all.iter().map(|(score, _)| *score).collect(),
-        }
+        let (scores, items) = rows.into_iter().flatten().unzip();
+        Self { k, items, scores }
     }
 
     /// Returns the number of queries.
@@ -122,40 +119,42 @@ pub fn top_k(space: &Space, queries: &Points, gallery: &Points, k: usize) -> Ran
     if k == 0 || queries.is_empty() {
         return Ranked::default();
     }
-    let items = coordinates::gallery(space, gallery);
+    let curvatures = coordinates::curvatures(space);
+    let items = coordinates::gallery(curvatures, gallery);
     let threads = rayon::current_num_threads().max(1);
     // A few tiles per thread, to balance the load at the end.
     let tile = queries.len().div_ceil(4 * threads).clamp(1, TILE);
     let width = queries.width();
-    let ranked: Vec<(Vec<u32>, Vec<f64>)> = queries
-        .data()
-        .par_chunks(tile * width)
-        .map(|rows| {
-            let tops = candidates(space, rows, width, &items, k + EXTRA);
-            exact_best(space, rows, width, gallery, &tops, k)
-        })
-        .collect();
-    let mut out = Ranked {
-        k,
-        ..Ranked::default()
-    };
-    for (items, scores) in ranked {
-        out.items.extend(items);
-        out.scores.extend(scores);
+    let tiles = queries.data().par_chunks(tile * width).map(|rows| {
+        let tops = candidates(curvatures, rows, width, &items, k + EXTRA);
+        exact_best(space, rows, gallery, &tops, k)
+    });
+    Ranked::from_rows(k, tiles.collect())
+}
+
+/// Returns the indices of the largest scores in descending order, at most `most`; of equal scores,
+/// the earlier first.
+pub fn best(scores: &[f64], most: usize) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..scores.len()).collect();
+    let by = |a: &usize, b: &usize| scores[*b].total_cmp(&scores[*a]).then(a.cmp(b));
+    if most < order.len() {
+        order.select_nth_unstable_by(most, by);
+        order.truncate(most);
     }
-    out
+    order.sort_unstable_by(by);
+    order
 }
 
 /// Returns the candidates for a tile of queries, by `f32` products.
 fn candidates(
-    space: &Space,
+    curvatures: &[f64],
     rows: &[f32],
     width: usize,
     items: &Points,
     capacity: usize,
 ) -> Vec<Top> {
     let mut coordinates = Vec::with_capacity(rows.len() + rows.len() / width.max(1));
-    coordinates::append(space, Side::Query, rows, width, &mut coordinates);
+    coordinates::append(curvatures, Side::Query, rows, width, &mut coordinates);
     let queries = rows.len() / width;
     let mut tops: Vec<Top> = (0..queries).map(|_| Top::new(capacity)).collect();
     let mut scores = vec![0.0; queries * BLOCK.min(items.len())];
@@ -172,28 +171,25 @@ fn candidates(
     tops
 }
 
-/// Returns the best `k` candidates of each query, ordered by scores in `f64`.
+/// Returns the best `k` candidates of each query, ordered by scores in `f64`: score and item.
 fn exact_best(
     space: &Space,
     rows: &[f32],
-    width: usize,
     gallery: &Points,
     tops: &[Top],
     k: usize,
-) -> (Vec<u32>, Vec<f64>) {
-    let (mut items, mut scores) = (Vec::new(), Vec::new());
-    for (query, top) in rows.chunks_exact(width).zip(tops) {
-        let mut exact: Vec<(f64, u32)> = top
-            .best
-            .iter()
-            .map(|(_, item)| (space.score(query, gallery.row(*item as usize)), *item))
-            .collect();
+) -> Vec<(f64, u32)> {
+    let mut all = Vec::with_capacity(k * tops.len());
+    for (query, top) in rows.chunks_exact(gallery.width()).zip(tops) {
+        let exact = |(_, item): &(f32, u32)| {
+            let score = space.score(query, gallery.row(*item as usize));
+            (score, *item)
+        };
+        let mut exact: Vec<(f64, u32)> = top.best.iter().map(exact).collect();
         exact.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        exact.truncate(k);
-        items.extend(exact.iter().map(|e| e.1));
-        scores.extend(exact.iter().map(|e| e.0));
+        all.extend_from_slice(&exact[..k]);
     }
-    (items, scores)
+    all
 }
 
 #[cfg(test)]
@@ -267,6 +263,13 @@ mod tests {
         let none = top_k(&space, &cloud(3, 4, 0.3), &Points::default(), 10);
         assert!(none.is_empty() && none.k() == 0);
         assert!(top_k(&space, &Points::default(), &cloud(2, 4, 0.9), 1).is_empty());
+    }
+
+    #[test]
+    fn the_best_are_sorted_and_ties_keep_their_order() {
+        assert_eq!(best(&[0.1, 0.9, 0.5, 0.9], 3), [1, 3, 2]);
+        assert_eq!(best(&[0.1, 0.9], 5), [1, 0]);
+        assert!(best(&[], 3).is_empty());
     }
 
     proptest! {

@@ -13,6 +13,7 @@ use espalier_io::exit::usage;
 
 use crate::metrics::pairs::{Pairs, Sign, two_fold};
 use crate::metrics::steps::linspace;
+use crate::metrics::summary::mean;
 use crate::task::{BenchmarkData, Context, Task, TaskResult, named, value_name};
 use crate::{Points, prompts, search};
 
@@ -58,26 +59,18 @@ fn run(cx: &Context<'_, '_>) -> anyhow::Result<TaskResult> {
     for list in &lists {
         evaluate_subset(cx, list, set, &mut total, &mut coverage)?;
     }
-    let known = lists
-        .iter()
-        .filter(|l| SUBSETS.contains(&stem(l).as_str()))
-        .count();
-    if known > 0 && known < SUBSETS.len() {
+    let is_of_paper = |list: &&PathBuf| SUBSETS.contains(&stem(list).as_str());
+    let known = lists.iter().filter(is_of_paper).count();
+    if known > 0 {
         let absent = (SUBSETS.len() - known) as u64;
-        coverage.note(
-            "subset of the paper not there, the mean runs over the others",
-            absent,
-            "",
-        );
+        let kind = "subset of the paper not there, the mean runs over the others";
+        coverage.note(kind, absent, "");
     }
     for k in KS {
         let end = format!("_recall@{k}");
-        let each = total
-            .metrics
-            .iter()
-            .filter(|(name, _)| name.ends_with(&end));
-        let values: Vec<f64> = each.map(|(_, value)| *value).collect();
-        let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
+        let each = total.metrics.iter();
+        let each = each.filter(|(name, _)| name.ends_with(&end));
+        let mean = mean(each.map(|(_, value)| *value));
         total.metrics.insert(format!("recall@{k}"), mean);
     }
     total.coverage = Some(coverage);
@@ -85,10 +78,8 @@ fn run(cx: &Context<'_, '_>) -> anyhow::Result<TaskResult> {
 }
 
 fn stem(path: &Path) -> String {
-    path.file_stem()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned()
+    let stem = path.file_stem().unwrap_or_default();
+    stem.to_string_lossy().into_owned()
 }
 
 /// Returns the label lists at a path.
@@ -116,9 +107,8 @@ fn folder_names(cx: &Context<'_, '_>) -> anyhow::Result<HashMap<String, String>>
     let text =
         read::text(path).map_err(|e| usage(format!("--class-names {}: {e}", path.display())))?;
     let pairs = text.lines().filter_map(|line| line.split_once('\t'));
-    Ok(pairs
-        .map(|(l, n)| (l.trim().to_owned(), n.trim().to_owned()))
-        .collect())
+    let pairs = pairs.map(|(label, name)| (label.trim().to_owned(), name.trim().to_owned()));
+    Ok(pairs.collect())
 }
 
 /// Every pair of labels in the space of the model.
@@ -164,19 +154,12 @@ impl EvaluatedImages {
         coverage: &mut Coverage,
     ) -> Self {
         let index_of = |name: &str| labels.binary_search_by(|l| l.as_str().cmp(name)).ok();
-        let by_ends: HashMap<(u32, u32), usize> = pairs
-            .ends
-            .iter()
-            .enumerate()
-            .map(|(at, ends)| (*ends, at))
-            .collect();
+        let by_ends: HashMap<&(u32, u32), usize> = pairs.ends.iter().zip(0..).collect();
         let mut evaluated = Self::default();
         for (row, label) in folders.iter().enumerate() {
-            let label = label.clone().unwrap_or_default();
-            let name = name_of
-                .get(&label)
-                .cloned()
-                .unwrap_or_else(|| label.replace('_', " "));
+            let label = label.as_deref().unwrap_or_default();
+            let name = name_of.get(label).cloned();
+            let name = name.unwrap_or_else(|| label.replace('_', " "));
             let ends = hierarchy
                 .above(&name)
                 .and_then(|above| Some((index_of(above)?, index_of(&name)?)));
@@ -187,7 +170,7 @@ impl EvaluatedImages {
                     let right = by_ends.get(&(general as u32, specific as u32));
                     evaluated.gold.push(right.copied());
                 }
-                None => coverage.miss("image of no subclass of the list", &label),
+                None => coverage.miss("image of no subclass of the list", label),
             }
         }
         evaluated
@@ -207,22 +190,18 @@ fn add_recalls(
         (Sign::Plus, 0..WEIGHTS),
         (Sign::Minus, WEIGHTS..2 * WEIGHTS),
     ] {
-        let part: Vec<Option<Vec<u32>>> = ranks
-            .iter()
-            .map(|r| r.as_ref().map(|r| r[range.clone()].to_vec()))
-            .collect();
+        let own = |ranks: &Vec<u32>| ranks[range.clone()].to_vec();
+        let part = ranks.iter().map(|ranks| ranks.as_ref().map(own));
+        let part: Vec<Option<Vec<u32>>> = part.collect();
         for k in KS {
             let (value, chosen) = two_fold(&part, WEIGHTS, k);
+            let (metrics, settings) = (&mut total.metrics, &mut total.settings);
             let sign_name = value_name(&sign);
-            total
-                .metrics
-                .insert(format!("{name}_recall@{k}_{sign_name}"), value);
+            metrics.insert(format!("{name}_recall@{k}_{sign_name}"), value);
             if sign == chosen_sign {
-                total.metrics.insert(format!("{name}_recall@{k}"), value);
+                metrics.insert(format!("{name}_recall@{k}"), value);
                 let chosen = chosen.map(|w| format!("{:.4}", weights[w]));
-                total
-                    .settings
-                    .insert(format!("{name}_weights@{k}"), chosen.join(" "));
+                settings.insert(format!("{name}_weights@{k}"), chosen.join(" "));
             }
         }
     }
@@ -248,14 +227,9 @@ fn evaluate_subset(
     let points = model.classes(&labels, set)?;
     let pairs = pairs(model.space()?, &points);
     let name_of = folder_names(cx)?;
-    let EvaluatedImages { rows, gold } = EvaluatedImages::of(
-        &found.about.labels,
-        &hierarchy,
-        &labels,
-        &pairs,
-        &name_of,
-        coverage,
-    );
+    let folders = &found.about.labels;
+    let EvaluatedImages { rows, gold } =
+        EvaluatedImages::of(folders, &hierarchy, &labels, &pairs, &name_of, coverage);
     for (cause, missing) in &found.about.broken() {
         for _ in 0..missing.count {
             coverage.miss(cause, &missing.example);
@@ -270,11 +244,8 @@ fn evaluate_subset(
         )));
     }
     let reversed = gold.iter().filter(|g| g.is_none()).count() as u64;
-    coverage.note(
-        "subclass nearer to the root than its superclass, a miss",
-        reversed,
-        "",
-    );
+    let kind = "subclass nearer to the root than its superclass, a miss";
+    coverage.note(kind, reversed, "");
     let positive = linspace(0.0, 0.2, WEIGHTS);
     let positive: Vec<f32> = positive.iter().map(|w| *w as f32).collect();
     let negative: Vec<f32> = positive.iter().map(|w| -w).collect();

@@ -148,12 +148,8 @@ fn run(cx: &Context<'_, '_>) -> anyhow::Result<TaskResult> {
     let data = captions::open(cx.data, Splits(&[&cx.options.split]))?;
     let (records, coverage) = records(data.as_ref(), cx.options.most);
     let photos = records.par_iter();
-    let photos = photos.map(|record| read(&vocabulary, &captioner, record));
-    let photos: Vec<Option<anyhow::Result<Photo>>> = photos.collect();
-    let photos: Vec<Photo> = photos
-        .into_iter()
-        .flatten()
-        .collect::<anyhow::Result<_>>()?;
+    let photos = photos.filter_map(|record| read(&vocabulary, &captioner, record));
+    let photos = photos.collect::<anyhow::Result<Vec<Photo>>>()?;
     if photos.is_empty() {
         return Err(usage(
             "--data: expected images with captions, found none that can be read",
@@ -209,11 +205,8 @@ mod tests {
             ("facts_named", 20.0 / 11.0),
         ];
         for (name, value) in expected {
-            assert!(
-                (found[name] - value).abs() < 1e-9,
-                "{name}: {}",
-                found[name]
-            );
+            let found = found[name];
+            assert!((found - value).abs() < 1e-9, "{name}: {found}");
         }
         // Nine photos are too few, and of one nothing is told.
         for name in ["recall_beach", "recall_cat", "precision_of_places"] {

@@ -88,11 +88,10 @@ pub fn classes(
         return by_node_or_name(cx, taxonomy, present);
     }
     let labels: BTreeSet<String> = match cx.options.classes {
-        Choice::Present => present
-            .iter()
-            .filter(|l| taxonomy.find(l).is_some())
-            .cloned()
-            .collect(),
+        Choice::Present => {
+            let known = present.iter().filter(|label| is_known(label));
+            known.cloned().collect()
+        }
         Choice::All => {
             let all = taxonomy.labelled().iter();
             all.map(|ix| taxonomy.node(*ix).id.clone()).collect()

@@ -39,15 +39,9 @@ pub fn classified(
     choices: &[String],
     truth: &[usize],
 ) -> anyhow::Result<Classified> {
-    let column_of: BTreeMap<&str, usize> = labels
-        .iter()
-        .enumerate()
-        .map(|(column, label)| (label.as_str(), column))
-        .collect();
-    let columns: Vec<Option<usize>> = choices
-        .iter()
-        .map(|label| column_of.get(label.as_str()).copied())
-        .collect();
+    let column_of: BTreeMap<&String, usize> = labels.iter().zip(0..).collect();
+    let columns = choices.iter().map(|label| column_of.get(label).copied());
+    let columns: Vec<Option<usize>> = columns.collect();
     let missing_choices: Vec<usize> = (0..choices.len())
         .filter(|c| columns[*c].is_none())
         .collect();
@@ -62,11 +56,9 @@ pub fn classified(
     }
     let best = |image: usize| {
         let row = logits.row(image);
-        let mut scored: Vec<(f32, usize)> = columns
-            .iter()
-            .enumerate()
-            .filter_map(|(choice, column)| Some((row[(*column)?], choice)))
-            .collect();
+        let scored = columns.iter().zip(0..);
+        let scored = scored.filter_map(|(column, choice)| Some((row[(*column)?], choice)));
+        let mut scored: Vec<(f32, usize)> = scored.collect();
         scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         scored.truncate(MAX_ANSWERS);
         scored.into_iter().map(|(_, choice)| choice).collect()
@@ -93,11 +85,8 @@ impl Classified {
             let count = self.missing_choices.len() as u64;
             coverage.note("class that the classifier lacks", count, &choices[*first]);
         }
-        coverage.note(
-            "image of a class that the classifier lacks, counted as wrong",
-            self.missing_images,
-            "",
-        );
+        let kind = "image of a class that the classifier lacks, counted as wrong";
+        coverage.note(kind, self.missing_images, "");
     }
 
     /// Describes the classifier's classes, for the settings.

@@ -36,22 +36,15 @@ fn run(cx: &Context<'_, '_>) -> anyhow::Result<TaskResult> {
     let queries = Boxes::open(cx, cx.data, "--data")?;
     let gallery = Boxes::open(cx, &cx.options.gallery, "--gallery")?;
     let space = cx.model()?.space()?;
-    let ranked = top_k(
-        space,
-        &queries.parts.points,
-        &gallery.parts.points,
-        NEIGHBOURS,
-    );
+    let (boxes, others) = (&queries.parts.points, &gallery.parts.points);
+    let ranked = top_k(space, boxes, others, NEIGHBOURS);
     let classes: BTreeSet<&String> = queries.labels.iter().chain(&gallery.labels).collect();
     let classes: Vec<&String> = classes.into_iter().collect();
     let class = |label: &String| classes.binary_search(&label).unwrap_or_default();
     let answer = |i: usize| {
-        let neighbours: Vec<usize> = ranked
-            .items(i)
-            .iter()
-            .map(|at| class(&gallery.labels[*at as usize]))
-            .collect();
-        vec![majority(&neighbours)]
+        let neighbours = ranked.items(i).iter();
+        let votes = neighbours.map(|at| class(&gallery.labels[*at as usize]));
+        vec![majority(&votes.collect::<Vec<_>>())]
     };
     let answers: Vec<Vec<usize>> = (0..ranked.len()).map(answer).collect();
     let truth: Vec<usize> = queries.labels.iter().map(class).collect();
@@ -61,11 +54,8 @@ fn run(cx: &Context<'_, '_>) -> anyhow::Result<TaskResult> {
     let seen: BTreeSet<&String> = gallery.labels.iter().collect();
     let unseen = queries.labels.iter().filter(|l| !seen.contains(l)).count() as u64;
     let mut coverage = queries.coverage;
-    coverage.note(
-        "box of a label that --gallery does not have, a miss",
-        unseen,
-        "",
-    );
+    let kind = "box of a label that --gallery does not have, a miss";
+    coverage.note(kind, unseen, "");
     Ok(TaskResult {
         n: truth.len(),
         classes: classes.len(),
@@ -82,12 +72,9 @@ fn run(cx: &Context<'_, '_>) -> anyhow::Result<TaskResult> {
 /// Returns the most frequent entry; of equally frequent ones the first, which is the nearest.
 fn majority(votes: &[usize]) -> usize {
     let count = |v: usize| votes.iter().filter(|w| **w == v).count();
-    let best = votes.iter().map(|v| count(*v)).max().unwrap_or(0);
-    votes
-        .iter()
-        .copied()
-        .find(|v| count(*v) == best)
-        .unwrap_or(0)
+    // Of equal counts `max_by_key` takes the last.
+    let nearest_last = votes.iter().rev().copied();
+    nearest_last.max_by_key(|vote| count(*vote)).unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -16,6 +16,8 @@ use rayon::prelude::*;
 
 use super::scenes::Boxes;
 use crate::metrics::average_precision::average_precision;
+use crate::metrics::summary::mean;
+use crate::search::best;
 use crate::task::{Context, TaskResult, named};
 use crate::{Points, prompts, zero_shot};
 
@@ -43,17 +45,13 @@ impl Logits {
             average_precision(items.collect())
         });
         let each: Vec<f64> = each.collect();
-        (!each.is_empty()).then(|| each.iter().sum::<f64>() / each.len() as f64)
+        (!each.is_empty()).then(|| mean(each))
     }
 
     /// Returns the labels of each box, best first.
     fn ranked(&self) -> Vec<Vec<usize>> {
-        let rank = |row: &Vec<f64>| {
-            let mut order: Vec<usize> = (0..row.len()).collect();
-            order.sort_by(|a, b| row[*b].total_cmp(&row[*a]).then(a.cmp(b)));
-            order
-        };
-        self.rows.iter().map(rank).collect()
+        let rows = self.rows.iter();
+        rows.map(|row| best(row, row.len())).collect()
     }
 }
 
@@ -110,11 +108,9 @@ fn metrics(logits: &Logits, labels: &[String], split: bool) -> BTreeMap<String, 
 /// Notes the labels that no box has.
 fn note_unseen(coverage: &mut Coverage, truth: &[usize], labels: &[String]) {
     let seen: BTreeSet<usize> = truth.iter().copied().collect();
-    let never = (0..labels.len()).find(|label| !seen.contains(label));
-    if let Some(first) = never {
-        let count = (labels.len() - seen.len()) as u64;
-        let kind = "label that no box has, without a precision";
-        coverage.note(kind, count, &labels[first]);
+    let kind = "label that no box has, without a precision";
+    for unseen in (0..labels.len()).filter(|label| !seen.contains(label)) {
+        coverage.note(kind, 1, &labels[unseen]);
     }
 }
 

@@ -7,6 +7,7 @@ use espalier_core::geometry::Space;
 use espalier_io::exit::usage;
 
 use crate::metrics::correlation::pearson;
+use crate::metrics::summary::mean;
 use crate::task::{Context, Task, TaskResult, named};
 
 /// Two concepts and their composition, all prefixed with `a photo of `.
@@ -54,16 +55,10 @@ fn run(cx: &Context<'_, '_>) -> anyhow::Result<TaskResult> {
     }
     for metric in ["max_r", "first_kept", "second_kept", "max_score_gain"] {
         let end = format!("_{metric}");
-        let values: Vec<f64> = metrics
-            .iter()
-            .filter(|(k, _)| k.ends_with(&end))
-            .map(|(_, v)| *v)
-            .collect();
+        let each = metrics.iter().filter(|(name, _)| name.ends_with(&end));
+        let values: Vec<f64> = each.map(|(_, value)| *value).collect();
         if !values.is_empty() {
-            metrics.insert(
-                metric.to_owned(),
-                values.iter().sum::<f64>() / values.len() as f64,
-            );
+            metrics.insert(metric.to_owned(), mean(values));
         }
     }
     Ok(TaskResult {

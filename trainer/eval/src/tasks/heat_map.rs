@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use espalier_core::caption::{Captioner, Claim};
 use espalier_core::taxonomy::NodeIx;
 use espalier_data::formats::registry::{self, Need};
-use espalier_data::records::boxes::{Origin, Region};
+use espalier_data::records::boxes::{GroundedBox, Region};
 use espalier_data::records::source::Record;
 use espalier_io::exit::usage;
 use rayon::prelude::*;
 
 use crate::captioned::{captioner, records};
+use crate::metrics::summary::mean;
 use crate::task::{Context, Task, TaskResult, named};
 
 /// The heat inside the boxes of objects.
@@ -38,6 +39,12 @@ struct Inside {
     area: f64,
 }
 
+/// Returns the boxes of a photo, each once: a longer expression has the box of its noun chunk.
+fn boxes(record: &Record) -> impl Iterator<Item = &GroundedBox> {
+    let boxes = record.boxes.iter();
+    boxes.filter(|grounded| !grounded.is_ref_exp)
+}
+
 /// Returns the objects whose label is a node with labels at or below it.
 fn objects<'a>(captioner: &Captioner, records: &'a [Record]) -> Vec<Object<'a>> {
     let taxonomy = captioner.classifier().taxonomy();
@@ -46,10 +53,7 @@ fn objects<'a>(captioner: &Captioner, records: &'a [Record]) -> Vec<Object<'a>> 
         (!taxonomy.labelled_below(node).is_empty()).then_some(node)
     };
     let object = |record: &'a Record| {
-        // A longer expression has the box of its noun chunk.
-        let boxes = record.boxes.iter();
-        let boxes = boxes.filter(|grounded| grounded.origin != Origin::RefExp);
-        boxes.filter_map(move |grounded| {
+        boxes(record).filter_map(move |grounded| {
             let Region::Relative(region) = &grounded.region else {
                 return None;
             };
@@ -81,16 +85,12 @@ fn inside(captioner: &Captioner, object: &Object<'_>) -> Option<anyhow::Result<I
 }
 
 fn metrics(found: &[Inside]) -> BTreeMap<String, f64> {
-    let count = found.len().max(1) as f64;
-    let mean = |of: fn(&Inside) -> f64| found.iter().map(of).sum::<f64>() / count;
-    let more = found
-        .iter()
-        .filter(|inside| inside.heat > inside.area)
-        .count();
+    let mean_of = |of: fn(&Inside) -> f64| mean(found.iter().map(of));
+    let more = |inside: &Inside| f64::from(u8::from(inside.heat > inside.area));
     named([
-        ("heat_inside", mean(|inside| inside.heat)),
-        ("area_inside", mean(|inside| inside.area)),
-        ("more_than_area", more as f64 / count),
+        ("heat_inside", mean_of(|inside| inside.heat)),
+        ("area_inside", mean_of(|inside| inside.area)),
+        ("more_than_area", mean_of(more)),
     ])
 }
 
@@ -104,12 +104,10 @@ fn run(cx: &Context<'_, '_>) -> anyhow::Result<TaskResult> {
             "--data: expected boxes with labels of the bundle's taxonomy, found none",
         ));
     }
-    let found = objects.par_iter().map(|object| inside(&captioner, object));
-    let found: Vec<Option<anyhow::Result<Inside>>> = found.collect();
-    let found: Vec<Inside> = found.into_iter().flatten().collect::<anyhow::Result<_>>()?;
-    let boxes = records.iter().flat_map(|record| &record.boxes);
-    let boxes = boxes.filter(|grounded| grounded.origin != Origin::RefExp);
-    let boxes = boxes.count();
+    let found = objects.par_iter();
+    let found = found.filter_map(|object| inside(&captioner, object));
+    let found = found.collect::<anyhow::Result<Vec<Inside>>>()?;
+    let boxes = records.iter().flat_map(boxes).count();
     Ok(TaskResult {
         n: found.len(),
         classes: captioner.classifier().taxonomy().labelled().len(),

@@ -6,11 +6,11 @@ use espalier_core::geometry::Space;
 use espalier_core::input::ResizeMode;
 use espalier_core::statements::Vocabulary;
 use espalier_data::benchmarks::hierarcaps_test::EXPECTED;
-use espalier_data::records::files::Item;
 use espalier_data::{Captioned, HierarcapsTest, Splits};
 use espalier_io::exit::usage;
 
 use crate::matching::{self, Chains, Walk};
+use crate::metrics::steps::Radii;
 use crate::task::{BenchmarkData, Context, Task, TaskResult, named, value_name};
 
 /// Precision, recall and order on HierarCaps' test set.
@@ -27,14 +27,18 @@ pub const TASK: Task = Task {
     run,
 };
 
-/// Returns the walk set by the options, with the published defaults of a space.
+/// Returns the walk set by the options; by default with the published radii: per image from the
+/// origin in hyperbolic spaces, over the global range of radii on the sphere.
 pub fn walk(cx: &Context<'_, '_>, space: &Space) -> anyhow::Result<Walk> {
-    let published = Walk::published(space);
+    let published = match space {
+        Space::Sphere { .. } => Radii::Global,
+        _ => Radii::PerImage,
+    };
     if cx.options.walk_steps == 0 {
         return Err(usage("--walk-steps: expected at least 1, found 0"));
     }
     Ok(Walk {
-        radii: cx.options.radii.unwrap_or(published.radii),
+        radii: cx.options.radii.unwrap_or(published),
         steps: cx.options.walk_steps,
         drop_first: cx.options.drop_first,
     })
@@ -71,8 +75,7 @@ fn run(cx: &Context<'_, '_>) -> anyhow::Result<TaskResult> {
     let model = cx.model()?;
     let space = model.space()?;
     let walk = walk(cx, space)?;
-    let items = data.images.iter().cloned().map(Item::from).collect();
-    let listed = model.files(items, cx.resize(ResizeMode::CentreCrop))?;
+    let listed = model.files(&data.images, cx.resize(ResizeMode::CentreCrop))?;
     let mut of_image = vec![Vec::new(); listed.points().len()];
     for (chain, image) in data.image_of.iter().enumerate() {
         let row = image.and_then(|image| listed.row_of[image]);
@@ -92,11 +95,9 @@ fn run(cx: &Context<'_, '_>) -> anyhow::Result<TaskResult> {
     let points = model.texts(&data.chains.concat())?;
     let tiers = data.chains[0].len();
     let radii: Vec<f64> = points.rows().map(|p| space.radius(p)).collect();
-    let ties = radii
-        .chunks(tiers)
-        .filter(|r| r.windows(2).any(|w| w[0] == w[1]))
-        .count();
-    coverage.note("chain with two texts at one radius", ties as u64, "");
+    let is_tied = |radii: &&[f64]| radii.windows(2).any(|w| w[0] == w[1]);
+    let ties = radii.chunks(tiers).filter(is_tied).count() as u64;
+    coverage.note("chain with two texts at one radius", ties, "");
     let chains = Chains {
         texts: &data.chains,
         points: &points,

@@ -24,7 +24,7 @@ pub const TASK: Task = Task {
 };
 
 fn run(cx: &Context<'_, '_>) -> anyhow::Result<TaskResult> {
-    let (mut found, taxonomy) = labelled::answers(cx)?;
+    let mut found = labelled::answers(cx)?;
     let nodes = &found.classes.nodes;
     // The nodes of the best answers and of the true classes, where both have one.
     let paired = |ranked: &[Vec<usize>]| -> (Vec<NodeIx>, Vec<NodeIx>) {
@@ -33,30 +33,29 @@ fn run(cx: &Context<'_, '_>) -> anyhow::Result<TaskResult> {
             .filter_map(|(ranked, truth)| nodes[*ranked.first()?].zip(nodes[*truth]))
             .unzip()
     };
-    let (predicted, truth) = paired(&zero_shot::answers(&found.ranked));
+    let of_texts = paired(&zero_shot::answers(&found.ranked));
     let of_classifier = found.classified.as_ref().map(|c| paired(&c.ranked));
-    let without_node = (found.truth.len() - truth.len()) as u64;
+    let evaluated = of_texts.0.len();
+    let without_node = (found.truth.len() - evaluated) as u64;
     let without = nodes.iter().filter(|n| n.is_none()).count();
-    if truth.is_empty() {
+    if evaluated == 0 {
         return Err(usage(format!(
             "--taxonomy: expected nodes with the labels of the images as ids, found none for \
              {without} of {} classes",
             nodes.len()
         )));
     }
-    found
-        .coverage
-        .lose("true class or answer not in the taxonomy", without_node, "");
-    found.left_out.insert(
-        "true class or answer not in the taxonomy".to_owned(),
-        without_node,
-    );
-    let mut metrics = hierarchy::scores(&taxonomy, (&predicted, &truth), cx.options.tie);
-    if let Some((predicted, truth)) = of_classifier {
-        let scores = hierarchy::scores(&taxonomy, (&predicted, &truth), cx.options.tie);
-        metrics.extend(classified::with_prefix(scores));
+    let reason = "true class or answer not in the taxonomy";
+    found.coverage.lose(reason, without_node, "");
+    found.left_out.insert(reason.to_owned(), without_node);
+    let scores = |(predicted, truth): &(Vec<NodeIx>, Vec<NodeIx>)| {
+        hierarchy::scores(&found.taxonomy, (predicted, truth), cx.options.tie)
+    };
+    let mut metrics = scores(&of_texts);
+    if let Some(pairs) = of_classifier {
+        metrics.extend(classified::with_prefix(scores(&pairs)));
     }
-    let mut outcome = found.outcome(cx, &taxonomy, truth.len(), metrics);
+    let mut outcome = found.outcome(cx, evaluated, metrics);
     let path = value_name(&cx.options.tie);
     outcome.settings.insert("tie".to_owned(), path);
     Ok(outcome)

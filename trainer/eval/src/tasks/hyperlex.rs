@@ -34,16 +34,9 @@ fn run(cx: &Context<'_, '_>) -> anyhow::Result<TaskResult> {
     let angle = |i: usize| -space.exterior_angle(points.row(2 * i), points.row(2 * i + 1));
     let ours: Vec<f64> = (0..data.pairs.len()).map(angle).collect();
     let theirs: Vec<f64> = data.pairs.iter().map(|p| p.score).collect();
-    let same = data
-        .pairs
-        .iter()
-        .filter(|p| p.general == p.specific)
-        .count();
-    data.coverage.note(
-        "pair of one word with itself, its angle is arbitrary",
-        same as u64,
-        "",
-    );
+    let same = data.pairs.iter().filter(|p| p.general == p.specific);
+    let kind = "pair of one word with itself, its angle is arbitrary";
+    data.coverage.note(kind, same.count() as u64, "");
     let Some(all) = spearman(&ours, &theirs) else {
         let read = &data.coverage;
         return Err(usage(format!(
@@ -55,11 +48,8 @@ fn run(cx: &Context<'_, '_>) -> anyhow::Result<TaskResult> {
     let mut metrics = named([("rho_all", all)]);
     for (name, pos) in [("rho_nouns", "N"), ("rho_verbs", "V")] {
         let of = |values: &[f64]| -> Vec<f64> {
-            let pairs = data.pairs.iter().zip(values);
-            pairs
-                .filter(|(p, _)| p.pos == pos)
-                .map(|(_, v)| *v)
-                .collect()
+            let own = data.pairs.iter().zip(values).filter(|(p, _)| p.pos == pos);
+            own.map(|(_, value)| *value).collect()
         };
         let rho = spearman(&of(&ours), &of(&theirs));
         metrics.extend(rho.map(|rho| (name.to_owned(), rho)));

@@ -29,11 +29,8 @@ fn run(cx: &Context<'_, '_>) -> anyhow::Result<TaskResult> {
     // The image itself, and the best other one.
     let ranked = top_k(cx.model()?.space()?, &points, &points, 2);
     let other = |i: usize| {
-        ranked
-            .items(i)
-            .iter()
-            .map(|j| *j as usize)
-            .find(|j| *j != i)
+        let mut items = ranked.items(i).iter().map(|item| *item as usize);
+        items.find(|item| *item != i)
     };
     let nearest: Vec<Option<usize>> = (0..points.len()).map(other).collect();
     let metrics = ranks::shares("recall@1", &data.ranks(), points.len(), |rank, _| {
@@ -48,11 +45,8 @@ fn run(cx: &Context<'_, '_>) -> anyhow::Result<TaskResult> {
         *count.entry(names).or_default() += 1;
     }
     let alone = count.values().filter(|n| **n == 1).count() as u64;
-    data.coverage.note(
-        "last rank with one image, which has no other to find",
-        alone,
-        "",
-    );
+    let kind = "last rank with one image, which has no other to find";
+    data.coverage.note(kind, alone, "");
     Ok(TaskResult {
         n: points.len(),
         classes: points.len() - 1,

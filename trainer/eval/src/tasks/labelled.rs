@@ -5,23 +5,20 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use espalier_core::input::ResizeMode;
-use espalier_core::taxonomy::Taxonomy;
-
-pub use super::answers::Answers;
 use espalier_data::Coverage;
 use espalier_data::formats::open;
 use espalier_data::formats::splits::TEST;
 use espalier_io::exit::usage;
 
+use super::answers::Answers;
 use super::classes::{Classes, classes};
 use super::classified::classified;
-use super::confusions::confusions;
 use super::node_labels::node_labels;
 use crate::embedded::ImageMetadata;
 use crate::embedder::Embedder;
 use crate::protocols::Protocol;
 use crate::search::Ranked;
-use crate::task::{Context, DEFAULT, TaskResult, named};
+use crate::task::{Context, DEFAULT, named};
 use crate::{Points, prompts};
 
 /// Requirements for labelled images.
@@ -30,9 +27,6 @@ pub const NEEDS: &str = "class folders of images, shards with synsets, WebDatase
     (CIFAR, STL-10, MNIST, Food-101, CUB-200-2011, SUN397, Aircraft, DTD, pets, CLEVR, iNaturalist's \
     val.json) or a CSV filepath,class; --taxonomy for labels that are nodes, --class-names for other \
     labels";
-
-/// Number of wrong answers shown.
-const CONFUSIONS: usize = 30;
 
 /// The images that have one of the classes, and the counts of the others.
 #[derive(Default)]
@@ -51,7 +45,14 @@ struct LabelledImages<'a> {
 
 impl<'a> LabelledImages<'a> {
     /// Looks up the label of each image.
-    fn of(labels: &'a [Option<String>], classes: &Classes) -> Self {
+    ///
+    /// # Errors
+    /// Bad usage if no image has one of the classes.
+    fn of(
+        labels: &'a [Option<String>],
+        classes: &Classes,
+        about: &ImageMetadata,
+    ) -> anyhow::Result<Self> {
         let mut found = Self::default();
         for (at, label) in labels.iter().enumerate() {
             match label.as_ref().map(|l| classes.labels.binary_search(l)) {
@@ -66,21 +67,16 @@ impl<'a> LabelledImages<'a> {
                 }
             }
         }
-        found
-    }
-
-    /// Refuses data without such images.
-    fn check(&self, about: &ImageMetadata) -> anyhow::Result<()> {
-        if self.rows.is_empty() {
+        if found.rows.is_empty() {
             return Err(usage(format!(
                 "--data: expected images with a label of the taxonomy or of --class-names, found \
                  {} without a label, {} with an unknown label and {} broken",
-                self.unlabelled,
-                self.unknown,
+                found.unlabelled,
+                found.unknown,
                 about.counts.broken()
             )));
         }
-        Ok(())
+        Ok(found)
     }
 
     /// Returns the numbers of the other images, by reason.
@@ -103,11 +99,8 @@ fn coverage(
 ) -> Coverage {
     let mut coverage = about.coverage(records, about.keys.len());
     coverage.lose("without a label", found.unlabelled, "");
-    coverage.lose(
-        "label that is no class to choose from",
-        found.unknown,
-        found.unknown_example,
-    );
+    let cause = "label that is no class to choose from";
+    coverage.lose(cause, found.unknown, found.unknown_example);
     if let Some(protocol) = cx.dataset.and_then(Protocol::named)
         && cx.options.split == TEST
     {
@@ -120,17 +113,15 @@ fn coverage(
 ///
 /// # Errors
 /// Bad data, also if no image has a class; a failing device.
-pub fn answers(cx: &Context<'_, '_>) -> anyhow::Result<(Answers, Taxonomy)> {
+pub fn answers(cx: &Context<'_, '_>) -> anyhow::Result<Answers> {
     let model = cx.model()?;
     let (taxonomy, source) = cx.taxonomy(cx.data)?;
     let open::Labelled { data, split } = open::benchmark(cx.data, cx.dataset, &cx.options.split)?;
     let records = data.records();
     let skipped = data.left_out();
     let resize = cx.resize(ResizeMode::CentreCrop);
-    let logits = match model.classifier_labels() {
-        Some(_) => Some(model.logits(Arc::clone(&data), cx.data, resize)?),
-        None => None,
-    };
+    let logits = |_| model.logits(Arc::clone(&data), cx.data, resize);
+    let logits = model.classifier_labels().map(logits).transpose()?;
     let images = model.dataset(data, cx.data, resize)?;
     let about = &images.about;
     let labels = match source {
@@ -140,8 +131,7 @@ pub fn answers(cx: &Context<'_, '_>) -> anyhow::Result<(Answers, Taxonomy)> {
     let present: BTreeSet<String> = labels.iter().flatten().cloned().collect();
     let classes = classes(cx, &taxonomy, &present)?;
 
-    let found = LabelledImages::of(&labels, &classes);
-    found.check(about)?;
+    let found = LabelledImages::of(&labels, &classes, about)?;
     let left_out = found.left_out(about);
     let mut coverage = coverage(cx, about, &found, (records, present.len()));
     coverage.skipped = skipped;
@@ -153,7 +143,7 @@ pub fn answers(cx: &Context<'_, '_>) -> anyhow::Result<(Answers, Taxonomy)> {
     let (set, points) = class_points(cx, model, (&classes.labels, &classes.names))?;
     let queries = images.points.select(&evaluated);
     let ranked = cx.texts_of(model.space()?, &queries, &points, 5);
-    note_unusual(&mut coverage, &classes, &truth, &ranked, &points);
+    note_unusual(&mut coverage, &classes, &truth, &ranked);
     let classified = match (logits, model.classifier_labels()) {
         (Some(logits), Some(labels)) => {
             let logits = logits.select(&evaluated);
@@ -163,22 +153,20 @@ pub fn answers(cx: &Context<'_, '_>) -> anyhow::Result<(Answers, Taxonomy)> {
         }
         _ => None,
     };
-    Ok((
-        Answers {
-            left_out,
-            prompts: set.to_owned(),
-            images,
-            classes,
-            evaluated,
-            truth,
-            ranked,
-            classified,
-            coverage,
-            split,
-            taxonomy: source,
-        },
+    Ok(Answers {
+        images,
+        classes,
+        evaluated,
+        truth,
+        ranked,
+        classified,
+        left_out,
+        coverage,
+        prompts: set.to_owned(),
+        split,
         taxonomy,
-    ))
+        source,
+    })
 }
 
 /// Returns the points of the classes and the name of their prompts. A bundle is judged with the points
@@ -199,27 +187,13 @@ pub(super) fn class_points<'a>(
 }
 
 /// Notes what is unusual about classes and answers.
-fn note_unusual(
-    coverage: &mut Coverage,
-    classes: &Classes,
-    truth: &[usize],
-    ranked: &Ranked,
-    points: &Points,
-) {
+fn note_unusual(coverage: &mut Coverage, classes: &Classes, truth: &[usize], ranked: &Ranked) {
     let seen: BTreeSet<usize> = truth.iter().copied().collect();
-    let never: Vec<usize> = (0..classes.labels.len())
-        .filter(|c| !seen.contains(c))
-        .collect();
-    if let Some(first) = never.first() {
-        let count = never.len() as u64;
-        coverage.note("class that no image has", count, &classes.labels[*first]);
+    for unseen in (0..classes.labels.len()).filter(|class| !seen.contains(class)) {
+        coverage.note("class that no image has", 1, &classes.labels[unseen]);
     }
-    if classes.labels.len() == 1 {
-        coverage.note(
-            "one class alone, every answer is right",
-            1,
-            &classes.labels[0],
-        );
+    if let [label] = classes.labels.as_slice() {
+        coverage.note("one class alone, every answer is right", 1, label);
     }
     let mut names = BTreeMap::new();
     for (label, name) in classes.labels.iter().zip(&classes.names) {
@@ -227,43 +201,7 @@ fn note_unusual(
             coverage.note("class with the name of another", 1, label);
         }
     }
-    let tied = |i: usize| ranked.scores(i).first() == ranked.scores(i).get(1);
-    let ties = (0..ranked.len())
-        .filter(|i| points.len() > 1 && tied(*i))
-        .count();
-    coverage.note(
-        "image whose two best classes score the same",
-        ties as u64,
-        "",
-    );
-}
-
-impl Answers {
-    /// Returns the result of a task with these metrics; `evaluated` is the number of answers
-    /// evaluated.
-    pub fn outcome(
-        self,
-        cx: &Context<'_, '_>,
-        taxonomy: &Taxonomy,
-        evaluated: usize,
-        metrics: BTreeMap<String, f64>,
-    ) -> TaskResult {
-        let mut settings = named([("resize", cx.resize_name(ResizeMode::CentreCrop))]);
-        let classified = self.classified.as_ref();
-        settings.extend(classified.map(|c| ("classifier".to_owned(), c.describe())));
-        let of_classes = self.classes.nodes.iter().any(Option::is_some);
-        settings.extend(of_classes.then(|| ("taxonomy".to_owned(), self.taxonomy.to_owned())));
-        settings.extend(self.split.clone().map(|split| ("split".to_owned(), split)));
-        TaskResult {
-            n: evaluated,
-            classes: self.classes.labels.len(),
-            metrics,
-            confusions: confusions(&self, taxonomy, CONFUSIONS),
-            settings,
-            prompts: self.prompts,
-            left_out: self.left_out,
-            coverage: Some(self.coverage),
-            ..TaskResult::default()
-        }
-    }
+    let is_tied = |image: &usize| matches!(ranked.scores(*image), [a, b, ..] if a == b);
+    let ties = (0..ranked.len()).filter(is_tied).count() as u64;
+    coverage.note("image whose two best classes score the same", ties, "");
 }

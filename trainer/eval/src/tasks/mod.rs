@@ -5,7 +5,6 @@ mod breeds;
 mod captions;
 mod classes;
 mod classified;
-mod confusions;
 mod detection;
 mod detection_text;
 mod factors;

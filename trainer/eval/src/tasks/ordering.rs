@@ -1,7 +1,8 @@
 //! Whether the radii of text chains are in order (tau_d of notation 6.4), without images.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use espalier_core::geometry::Space;
 use espalier_core::taxonomy::NodeIx;
 use espalier_data::formats::open;
 use espalier_data::formats::registry::{self, Need};
@@ -10,8 +11,10 @@ use espalier_data::{Captioned, Coverage, Dataset, Hierarcaps, HierarcapsTest};
 use espalier_io::exit::usage;
 
 use super::hierarcaps::{AS_GIVEN, chains_of};
+use crate::metrics::correlation::kendall_tau;
+use crate::metrics::summary::mean;
 use crate::task::{Context, Task, TaskResult, named};
-use crate::{embed, ordering};
+use crate::{Points, embed};
 
 /// Order of chains by radius.
 pub const TASK: Task = Task {
@@ -35,15 +38,28 @@ fn run(cx: &Context<'_, '_>) -> anyhow::Result<TaskResult> {
     let lengths: Vec<usize> = chains.iter().map(Vec::len).collect();
     let model = cx.model()?;
     let points = model.texts(&chains.concat())?;
-    let rows: Vec<Vec<f32>> = points.rows().map(<[f32]>::to_vec).collect();
     Ok(TaskResult {
         n: chains.len(),
         left_out: named([("broken", coverage.expected - coverage.found)]),
         coverage: Some(coverage),
-        metrics: ordering::metrics(model.space()?, &rows, &lengths),
+        metrics: metrics(model.space()?, &points, &lengths),
         settings: named([("chain", rule)]),
         ..TaskResult::default()
     })
+}
+
+/// Returns `tau_d`, the mean of tau over chains, and the share of chains that are fully in order.
+///
+/// `points` holds the texts of all chains one after the other, `lengths` their numbers of texts.
+fn metrics(space: &Space, points: &Points, lengths: &[usize]) -> BTreeMap<String, f64> {
+    let mut radii = points.rows().map(|point| space.radius(point));
+    let tau = |length: &usize| kendall_tau(&radii.by_ref().take(*length).collect::<Vec<_>>());
+    let taus: Vec<f64> = lengths.iter().map(tau).collect();
+    let in_order = taus.iter().filter(|tau| **tau >= 1.0).count();
+    named([
+        ("in_order", in_order as f64 / taus.len().max(1) as f64),
+        ("tau_d", mean(taus)),
+    ])
 }
 
 /// Chains of texts, each from general to specific.
@@ -55,8 +71,8 @@ struct Chains {
     rule: String,
 }
 
-/// Returns the chains. Chains are the rows of HierarCaps or the
-/// labels of a taxonomy, either all labels or those of the images.
+/// Returns the rows of HierarCaps, or a chain for each label of a taxonomy: for all labels, or for
+/// those of the images.
 fn chains(cx: &Context<'_, '_>) -> anyhow::Result<Chains> {
     let as_given = |(chains, coverage)| Chains {
         chains,
@@ -129,4 +145,17 @@ fn rows(data: &Hierarcaps) -> anyhow::Result<(Vec<Vec<String>>, Coverage)> {
         }
     }
     Ok((chains, coverage))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mean_runs_over_chains() {
+        let space = Space::Lorentz { curvature: 1.0 };
+        let points = Points::new(1, vec![0.1, 0.2, 0.6, 0.5, 0.4]);
+        let m = metrics(&space, &points, &[2, 3]);
+        assert_eq!((m["tau_d"], m["in_order"]), (0.0, 0.5));
+    }
 }

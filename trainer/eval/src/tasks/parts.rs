@@ -1,17 +1,18 @@
 //! Part-based retrieval: scenes by their objects and objects by their scenes (notation 6.8).
 
 use std::collections::BTreeMap;
+use std::f64::consts::PI;
 
 use espalier_core::geometry::Space;
 use espalier_core::input::ResizeMode;
 
-use super::parts_tree::{KS, Labels, Tree, best, shares, tree};
+use super::parts_tree::{KS, Labels, Tree, shares, tree};
 use super::scenes::Scenes;
-use crate::Points;
 use crate::metrics::curve::{Point, Sweep};
-use crate::search;
+use crate::metrics::summary::mean;
 use crate::search::angles::{Apex, angles};
 use crate::task::{BenchmarkData, Context, Task, TaskResult, named};
+use crate::{Points, search};
 
 /// Name of the curve for scenes as queries and objects as gallery.
 pub const CURVE: &str = "parent_to_child";
@@ -54,21 +55,18 @@ fn run(cx: &Context<'_, '_>) -> anyhow::Result<TaskResult> {
     metrics.extend(found);
     let images = scenes.images.points.len();
     let queries = images.min(most);
+    let similarity = if uses_cosine(space) {
+        "cosine"
+    } else {
+        "angle"
+    };
     Ok(TaskResult {
         n: queries,
         classes: scenes.boxes.labels.len(),
         left_out: named([("scene that was not queried", (images - queries) as u64)]),
         settings: named([
             ("resize", cx.resize_name(ResizeMode::WhitePad)),
-            (
-                "similarity",
-                if uses_cosine(space) {
-                    "cosine"
-                } else {
-                    "angle"
-                }
-                .to_owned(),
-            ),
+            ("similarity", similarity.to_owned()),
         ]),
         coverage: Some(scenes.boxes.coverage),
         metrics,
@@ -119,10 +117,8 @@ fn first_points(points: &Points, most: usize) -> Points {
 /// Returns the column means of rows.
 fn means(rows: &[Vec<f64>]) -> Vec<f64> {
     let width = rows.first().map_or(0, Vec::len);
-    let n = rows.len().max(1) as f64;
-    (0..width)
-        .map(|i| rows.iter().map(|r| r[i]).sum::<f64>() / n)
-        .collect()
+    let column = |i: usize| mean(rows.iter().map(|row| row[i]));
+    (0..width).map(column).collect()
 }
 
 /// Objects query scenes, ranked by decreasing angle at the object. A scene is relevant if it shows
@@ -136,21 +132,20 @@ fn child_to_parent(
     let queries = first_points(&scenes.boxes.parts.points, most);
     let gallery = &scenes.images.points;
     let deepest = KS[KS.len() - 1];
-    let rows = similarities(
-        space,
-        &queries,
-        gallery,
-        |angle| angle,
-        |at, row| {
-            let right = |image: usize| labels.shows(image, labels.of_part[at]);
-            let found: Vec<bool> = best(row, deepest).into_iter().map(right).collect();
-            shares(&found)
-        },
-    );
-    let named = KS.iter().zip(means(&rows));
-    named
-        .map(|(k, value)| (format!("child_to_parent@{k}"), value))
-        .collect()
+    let outward = |angle: f64| angle;
+    let rows = similarities(space, &queries, gallery, outward, |at, row| {
+        let right = |image: usize| labels.shows(image, labels.of_part[at]);
+        let found = search::best(row, deepest).into_iter().map(right);
+        let found: Vec<bool> = found.collect();
+        shares(&found)
+    });
+    by_size("child_to_parent", &rows).collect()
+}
+
+/// Returns the mean of each column of rows, `NAME@K` for each of [`KS`].
+fn by_size(name: &str, rows: &[Vec<f64>]) -> impl Iterator<Item = (String, f64)> {
+    let names = KS.map(|k| format!("{name}@{k}"));
+    names.into_iter().zip(means(rows))
 }
 
 /// Scenes query objects, ranked by increasing exterior angle at the scene. Returns the metrics and
@@ -164,22 +159,16 @@ fn parent_to_child(
 ) -> (BTreeMap<String, f64>, Vec<Point>) {
     let queries = first_points(&scenes.images.points, most);
     let gallery = &scenes.boxes.parts.points;
-    let grid = if uses_cosine(space) {
-        Sweep::new(0.0, 1.0, GRID)
-    } else {
-        Sweep::new(0.0, std::f64::consts::PI, GRID)
-    };
-    let inward = |angle: f64| std::f64::consts::PI - angle;
+    let largest = if uses_cosine(space) { 1.0 } else { PI };
+    let grid = Sweep::new(largest, GRID);
+    let inward = |angle: f64| PI - angle;
     let found = similarities(space, &queries, gallery, inward, |at, row| {
         // A scene without a readable box is no query.
         (!labels.of_image[at].is_empty()).then(|| tree(at, row, labels, sizes, grid.clone()))
     });
     let found: Vec<Tree> = found.into_iter().flatten().collect();
     let same: Vec<Vec<f64>> = found.iter().map(|t| t.shares.clone()).collect();
-    let named = KS.iter().zip(means(&same));
-    let mut metrics: BTreeMap<String, f64> = named
-        .map(|(k, value)| (format!("parent_to_child@{k}"), value))
-        .collect();
+    let mut metrics: BTreeMap<String, f64> = by_size("parent_to_child", &same).collect();
     let trees: Vec<Vec<f64>> = found.iter().map(|t| t.sizes.clone()).collect();
     let names = [
         "tree_recall",

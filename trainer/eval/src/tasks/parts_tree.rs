@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::scenes::Scenes;
 use crate::metrics::curve::Sweep;
 use crate::metrics::transport::{of_values, on_indices, total_variation};
+use crate::search::best;
 
 /// Sizes of the retrieved set in same-class retrieval.
 pub(super) const KS: [usize; 4] = [5, 10, 50, 100];
@@ -34,12 +35,10 @@ impl Labels {
                 of_image[*image].insert(*label);
             }
         }
+        let listed = of_image.into_iter().map(|set| set.into_iter().collect());
         Self {
             of_part,
-            of_image: of_image
-                .into_iter()
-                .map(|set| set.into_iter().collect())
-                .collect(),
+            of_image: listed.collect(),
             count,
         }
     }
@@ -48,19 +47,6 @@ impl Labels {
     pub(super) fn shows(&self, image: usize, label: usize) -> bool {
         self.of_image[image].binary_search(&label).is_ok()
     }
-}
-
-/// Returns the indices of the largest values in descending order, at most `most`; of equal values,
-/// the earlier first.
-pub(super) fn best(values: &[f64], most: usize) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..values.len()).collect();
-    let by = |a: &usize, b: &usize| values[*b].total_cmp(&values[*a]).then(a.cmp(b));
-    if most < order.len() {
-        order.select_nth_unstable_by(most, by);
-        order.truncate(most);
-    }
-    order.sort_unstable_by(by);
-    order
 }
 
 /// Returns the share of relevant items among the first `k`, for each of [`KS`].
@@ -143,7 +129,7 @@ mod tests {
         };
         // Order of the first scene's query: 3 (wrong), 0, 1, 4, 2.
         let row = [0.8, 0.7, 0.2, 0.9, 0.5];
-        let found = tree(0, &row, &labels, &[2, 4], Sweep::new(0.0, 1.0, 10));
+        let found = tree(0, &row, &labels, &[2, 4], Sweep::new(1.0, 10));
         // All four right among five.
         assert_eq!(found.shares, [0.8, 0.8, 0.8, 0.8]);
         // The tree holds 4 items, h = (3/4 of label 1, 1/4 of label 0, 0 other).
@@ -155,12 +141,5 @@ mod tests {
         assert!((two[2] - 100.0 * 0.5 / 3.0).abs() < 1e-9);
         assert!((two[3] - 0.75).abs() < 1e-12);
         assert_eq!(found.sizes[4], 0.75);
-    }
-
-    #[test]
-    fn the_best_are_sorted_and_ties_keep_their_order() {
-        assert_eq!(best(&[0.1, 0.9, 0.5, 0.9], 3), [1, 3, 2]);
-        assert_eq!(best(&[0.1, 0.9], 5), [1, 0]);
-        assert!(best(&[], 3).is_empty());
     }
 }

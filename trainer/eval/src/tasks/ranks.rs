@@ -6,12 +6,12 @@ use std::rc::Rc;
 use espalier_core::geometry::Space;
 use espalier_core::input::ResizeMode;
 use espalier_core::taxonomy::RANKS;
-use espalier_data::Coverage;
-use espalier_data::RankText;
 use espalier_data::formats::registry::{self, Need};
+use espalier_data::{Coverage, RankText};
 use espalier_io::exit::usage;
 
 use crate::embedded::Embedded;
+use crate::metrics::summary::mean;
 use crate::task::{BenchmarkData, Context};
 
 /// Requirements for the data of these tasks.
@@ -66,11 +66,8 @@ impl Lineages {
             let lineage: Vec<String> = label.split('/').map(str::to_owned).collect();
             let ranks = names.first().map_or(lineage.len(), Vec::len);
             if lineage.len() < 2 || lineage.len() != ranks {
-                coverage.lose(
-                    "label is no lineage, or of other ranks than the first",
-                    1,
-                    label,
-                );
+                let cause = "label is no lineage, or of other ranks than the first";
+                coverage.lose(cause, 1, label);
                 continue;
             }
             if lineage.iter().any(|name| name.trim().is_empty()) {
@@ -140,7 +137,7 @@ pub fn shares(
         let share = right(rank, word)? as f64 / n.max(1) as f64;
         metrics.insert(format!("{name}_{word}"), share);
     }
-    let mean = metrics.values().sum::<f64>() / metrics.len().max(1) as f64;
+    let mean = mean(metrics.values().copied());
     metrics.insert(format!("{name}_mean"), mean);
     Ok(metrics)
 }

@@ -1,15 +1,13 @@
 //! Retrieval of images by texts and of texts by images (notation 6.2).
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use espalier_core::geometry::Space;
 use espalier_core::input::ResizeMode;
 use espalier_data::formats::captioned::EXPECTED;
 use espalier_data::formats::captions;
 use espalier_data::formats::registry::{self, Need};
-use espalier_data::records::files::Item;
 use espalier_data::{Captioned, Coverage, Splits};
 use espalier_io::exit::usage;
 
@@ -42,8 +40,7 @@ pub const TASK: Task = Task {
 };
 
 /// Images and texts with their correspondence.
-struct Pool<'a> {
-    space: Cow<'a, Space>,
+struct Pool {
     images: Points,
     texts: Points,
     /// The image of each text.
@@ -54,9 +51,9 @@ struct Pool<'a> {
 
 fn run(cx: &Context<'_, '_>) -> anyhow::Result<TaskResult> {
     let ks = ranks(&cx.options.k)?;
-    let pool = match &cx.options.image_embeddings {
+    let (space, pool) = match &cx.options.image_embeddings {
         Some(_) => precomputed(cx)?,
-        None => embedded(cx)?,
+        None => (cx.model()?.space()?.clone(), embedded(cx)?),
     };
     if pool.texts.is_empty() || pool.images.is_empty() {
         let cause = pool.coverage.missing.iter().next();
@@ -70,7 +67,7 @@ fn run(cx: &Context<'_, '_>) -> anyhow::Result<TaskResult> {
             pool.texts.len()
         )));
     }
-    Ok(recalls(cx, pool, &ks))
+    Ok(recalls(cx, &space, pool, &ks))
 }
 
 /// Returns the ranks to measure at, ascending.
@@ -85,17 +82,12 @@ fn ranks(requested: &[usize]) -> anyhow::Result<Vec<usize>> {
 }
 
 /// Embeds images and texts with the model.
-fn embedded<'a>(cx: &'a Context<'_, '_>) -> anyhow::Result<Pool<'a>> {
-    let space = Cow::Borrowed(cx.model()?.space()?);
-    if let [path] = cx.data
-        && Captioned::matches(path)
-    {
-        return captioned(cx, path, space);
+fn embedded(cx: &Context<'_, '_>) -> anyhow::Result<Pool> {
+    match cx.data {
+        [path] if Captioned::matches(path) => captioned(cx, path),
+        [] => Err(usage(format!("--data: expected {EXPECTED}, found none"))),
+        _ => recorded(cx),
     }
-    if cx.data.is_empty() {
-        return Err(usage(format!("--data: expected {EXPECTED}, found none")));
-    }
-    recorded(cx, space)
 }
 
 /// Opens a benchmark with an index.
@@ -105,38 +97,23 @@ fn index(cx: &Context<'_, '_>, path: &Path) -> anyhow::Result<Captioned> {
 }
 
 /// Embeds the images and captions of a benchmark with an index.
-fn captioned<'a>(
-    cx: &Context<'_, '_>,
-    path: &Path,
-    space: Cow<'a, Space>,
-) -> anyhow::Result<Pool<'a>> {
+fn captioned(cx: &Context<'_, '_>, path: &Path) -> anyhow::Result<Pool> {
     let model = cx.model()?;
     let data = index(cx, path)?;
-    let items = data
-        .files
-        .iter()
-        .flatten()
-        .cloned()
-        .map(Item::from)
-        .collect();
-    let listed = model.files(items, cx.resize(ResizeMode::Squeeze))?;
+    let files: Vec<PathBuf> = data.files.iter().flatten().cloned().collect();
+    let listed = model.files(&files, cx.resize(ResizeMode::Squeeze))?;
     let mut coverage = data.coverage.clone();
     listed.subtract_unreadable(&mut coverage, |_| 1);
     // Rows of the images in the index, including those without a file.
-    let mut file = 0;
-    let rows: Vec<Option<usize>> = data
-        .files
-        .iter()
-        .map(|f| {
-            f.as_ref()?;
-            file += 1;
-            listed.row_of[file - 1]
-        })
-        .collect();
+    let mut row_of = listed.row_of.iter();
+    let row = |file: &Option<PathBuf>| {
+        file.as_ref()?;
+        *row_of.next()?
+    };
+    let rows: Vec<Option<usize>> = data.files.iter().map(row).collect();
     let (texts, image_of) = pairs(&data, &rows, |text| Some(text.clone()), &mut coverage);
     repeated(&texts, &mut coverage);
     Ok(Pool {
-        space,
         images: listed.points().clone(),
         texts: model.texts(&texts)?,
         image_of,
@@ -146,7 +123,7 @@ fn captioned<'a>(
 }
 
 /// Embeds the records of a dataset, each an image with its captions.
-fn recorded<'a>(cx: &Context<'_, '_>, space: Cow<'a, Space>) -> anyhow::Result<Pool<'a>> {
+fn recorded(cx: &Context<'_, '_>) -> anyhow::Result<Pool> {
     let model = cx.model()?;
     let data = match captions::matches(cx.data) {
         true => captions::open(cx.data, Splits(&[&cx.options.split]))?,
@@ -166,7 +143,6 @@ fn recorded<'a>(cx: &Context<'_, '_>, space: Cow<'a, Space>) -> anyhow::Result<P
     }
     repeated(&captions, &mut coverage);
     Ok(Pool {
-        space,
         texts: model.texts(&captions)?,
         image_of,
         images: found.points.clone(),
@@ -187,14 +163,15 @@ fn repeated(texts: &[String], coverage: &mut Coverage) {
     coverage.note("caption given again", count, example);
 }
 
-/// Returns the precomputed embeddings, paired by the names of a benchmark, or row by row.
-fn precomputed<'a>(cx: &Context<'_, '_>) -> anyhow::Result<Pool<'a>> {
+/// Returns the precomputed embeddings, paired by the names of a benchmark, or row by row, and their
+/// space.
+fn precomputed(cx: &Context<'_, '_>) -> anyhow::Result<(Space, Pool)> {
     let (Some(images), Some(texts)) = (&cx.options.image_embeddings, &cx.options.text_embeddings)
     else {
         return Err(usage("expected --image-embeddings and --text-embeddings"));
     };
     let (mut images, mut texts) = (Stored::open(images)?, Stored::open(texts)?);
-    let space = Cow::Owned(stored::shared_space(&images, &texts)?);
+    let space = stored::shared_space(&images, &texts)?;
     let has_space = images.space.is_some() || texts.space.is_some();
     // Moved, not copied: the points may take gigabytes.
     let scaled = |p: Points| if has_space { p } else { stored::normalised(&p) };
@@ -210,14 +187,14 @@ fn precomputed<'a>(cx: &Context<'_, '_>) -> anyhow::Result<Pool<'a>> {
             )));
         }
         coverage.usable(image_points.len() as u64);
-        return Ok(Pool {
-            space,
+        let pool = Pool {
             image_of: (0..image_points.len() as u32).collect(),
             images: image_points,
             texts: text_points,
             coverage,
             dataset: None,
-        });
+        };
+        return Ok((space, pool));
     };
     let data = index(cx, path)?;
     let rows = rows_by_name(&data.names, &images.by_name(), &mut coverage);
@@ -225,8 +202,7 @@ fn precomputed<'a>(cx: &Context<'_, '_>) -> anyhow::Result<Pool<'a>> {
     let pick = |text: &String| by_text.get(text.as_str()).copied();
     let (picks, image_of) = pairs(&data, &rows, pick, &mut coverage);
     let unchanged = picks.iter().copied().eq(0..text_points.len());
-    Ok(Pool {
-        space,
+    let pool = Pool {
         images: image_points,
         texts: match unchanged {
             true => text_points,
@@ -235,7 +211,8 @@ fn precomputed<'a>(cx: &Context<'_, '_>) -> anyhow::Result<Pool<'a>> {
         image_of,
         coverage,
         dataset: data.dataset.map(str::to_owned),
-    })
+    };
+    Ok((space, pool))
 }
 
 /// Returns the embedding of each image of a benchmark by its name, or by its name without folders.
@@ -244,21 +221,16 @@ fn rows_by_name(
     by_image: &HashMap<&str, usize>,
     coverage: &mut Coverage,
 ) -> Vec<Option<usize>> {
-    names
-        .iter()
-        .map(|name| {
-            let base = name.rsplit('/').next().unwrap_or(name);
-            let row = by_image
-                .get(name.as_str())
-                .or_else(|| by_image.get(base))
-                .copied();
-            match row {
-                Some(_) => coverage.usable(1),
-                None => coverage.miss("no embedding of this name", name),
-            }
-            row
-        })
-        .collect()
+    let row = |name: &String| {
+        let base = name.rsplit('/').next().unwrap_or(name);
+        let row = by_image.get(name.as_str()).or_else(|| by_image.get(base));
+        match row {
+            Some(_) => coverage.usable(1),
+            None => coverage.miss("no embedding of this name", name),
+        }
+        row.copied()
+    };
+    names.iter().map(row).collect()
 }
 
 /// Returns what is picked for each caption whose image has a row, with that row.
@@ -283,15 +255,15 @@ fn pairs<T>(
 }
 
 /// Returns the recall both ways.
-fn recalls(cx: &Context<'_, '_>, mut pool: Pool<'_>, ks: &[usize]) -> TaskResult {
+fn recalls(cx: &Context<'_, '_>, space: &Space, mut pool: Pool, ks: &[usize]) -> TaskResult {
     let most = ks.last().copied().unwrap_or(1) + 1;
     let mut of_image = vec![Vec::new(); pool.images.len()];
     for (text, image) in (0..).zip(&pool.image_of) {
         of_image[*image as usize].push(text);
     }
     let of_text: Vec<Vec<u32>> = pool.image_of.iter().map(|p| vec![*p]).collect();
-    let to_images = cx.images_of(&pool.space, &pool.texts, &pool.images, most);
-    let to_texts = cx.texts_of(&pool.space, &pool.images, &pool.texts, most);
+    let to_images = cx.images_of(space, &pool.texts, &pool.images, most);
+    let to_texts = cx.texts_of(space, &pool.images, &pool.texts, most);
     let mut metrics = BTreeMap::new();
     for k in ks {
         for (name, ranked, relevant) in [

@@ -48,9 +48,8 @@ impl Boxes {
     fn of(cx: &Context<'_, '_>, data: Arc<dyn Dataset>, paths: &[PathBuf]) -> anyhow::Result<Self> {
         let crops: Arc<dyn Dataset> = Arc::new(Crops::new(data));
         let expected = crops.records();
-        let parts = cx
-            .model()?
-            .dataset(crops, paths, cx.resize(ResizeMode::WhitePad))?;
+        let resize = cx.resize(ResizeMode::WhitePad);
+        let parts = cx.model()?.dataset(crops, paths, resize)?;
         let named = parts.about.labels.iter().zip(&parts.about.captions);
         let labels = named.map(|(label, phrase)| label.clone().unwrap_or_else(|| phrase.clone()));
         Ok(Self {
@@ -80,9 +79,8 @@ impl Scenes {
         let paths = cx.data;
         let data = registry::open(paths, Need::Boxes)?;
         let mut boxes = Boxes::of(cx, Arc::clone(&data), paths)?;
-        let images = cx
-            .model()?
-            .dataset(data, paths, cx.resize(ResizeMode::WhitePad))?;
+        let resize = cx.resize(ResizeMode::WhitePad);
+        let images = cx.model()?.dataset(data, paths, resize)?;
         let mut rows: BTreeMap<&str, usize> = BTreeMap::new();
         for (row, key) in images.about.keys.iter().enumerate() {
             if rows.insert(key, row).is_some() {
@@ -93,9 +91,8 @@ impl Scenes {
         let image = |key: &String| rows.get(key.rsplit_once('#')?.0).copied();
         let image_of: Vec<Option<usize>> = boxes.parts.about.keys.iter().map(image).collect();
         let lost = image_of.iter().filter(|image| image.is_none()).count() as u64;
-        boxes
-            .coverage
-            .note("box whose image cannot be read", lost, "");
+        let kind = "box whose image cannot be read";
+        boxes.coverage.note(kind, lost, "");
         Ok(Self {
             images,
             boxes,

@@ -37,19 +37,9 @@ fn hold_out(taxonomy: Taxonomy, share: f64) -> Taxonomy {
     taxonomy.with_labels(remains)
 }
 
-/// Checks the share of labels to hold out.
-fn checked_share(share: f64) -> anyhow::Result<f64> {
-    if !(0.0..1.0).contains(&share) {
-        return Err(usage(format!(
-            "--hold-out: expected a share of the labels in [0, 1), found {share}"
-        )));
-    }
-    Ok(share)
-}
-
 /// Images by what the model knows of their labels.
 #[derive(Default)]
-struct Pixels<'a> {
+struct Images<'a> {
     /// Images of labels to choose from.
     known: Vec<KnownImage<'a>>,
     /// Images of other nodes.
@@ -58,7 +48,7 @@ struct Pixels<'a> {
     elsewhere: u64,
 }
 
-impl<'a> Pixels<'a> {
+impl<'a> Images<'a> {
     fn of(embedded: &'a Embedded, labels: &[Option<String>], taxonomy: &Taxonomy) -> Self {
         let mut found = Self::default();
         for (at, label) in labels.iter().enumerate() {
@@ -99,11 +89,8 @@ fn evaluate(
         None => {
             let (walked, fitted) = stop_fit::cross_fit(classifier, space, known)?;
             let walked = walked.into_iter().map(|(_, walk)| walk).collect();
-            (
-                "fitted on halves, each evaluated with that of the other",
-                walked,
-                fitted,
-            )
+            let by = "fitted on halves, each evaluated with that of the other";
+            (by, walked, fitted)
         }
     };
     let mut metrics = stop::known(&walked);
@@ -117,21 +104,23 @@ fn evaluate(
 fn run(cx: &Context<'_, '_>) -> anyhow::Result<TaskResult> {
     let model = cx.model()?;
     let (full, source) = cx.taxonomy(cx.data)?;
-    let share = checked_share(cx.options.hold_out)?;
+    let share = cx.options.hold_out;
+    if !(0.0..1.0).contains(&share) {
+        return Err(usage(format!(
+            "--hold-out: expected a share of the labels in [0, 1), found {share}"
+        )));
+    }
     let taxonomy = hold_out(full, share);
     let data = registry::open(cx.data, Need::Labels)?;
     let records = data.records();
     let skipped = data.left_out();
     let embedded = model.dataset(data, cx.data, cx.resize(ResizeMode::CentreCrop))?;
-    let Pixels {
+    let ids = node_labels(&taxonomy, &embedded.about.labels);
+    let Images {
         known,
         unknown,
         elsewhere,
-    } = Pixels::of(
-        &embedded,
-        &node_labels(&taxonomy, &embedded.about.labels),
-        &taxonomy,
-    );
+    } = Images::of(&embedded, &ids, &taxonomy);
     if known.len() < 2 {
         return Err(usage(format!(
             "--data: expected images with labels of the taxonomy, found {} of {records}",
@@ -140,10 +129,8 @@ fn run(cx: &Context<'_, '_>) -> anyhow::Result<TaskResult> {
     }
     let labels = taxonomy.labelled();
     let names = names(&taxonomy, labels);
-    let ids: Vec<String> = labels
-        .iter()
-        .map(|ix| taxonomy.node(*ix).id.clone())
-        .collect();
+    let ids = labels.iter().map(|ix| taxonomy.node(*ix).id.clone());
+    let ids: Vec<String> = ids.collect();
     let (set, points) = class_points(cx, model, (&ids, &names))?;
     let (by, metrics) = evaluate(cx, &taxonomy, &points, &known, &unknown)?;
     Ok(TaskResult {
@@ -179,12 +166,9 @@ mod tests {
             .collect();
         let text = format!("synset\tnames\thypernyms\tlabelled\nr\tall\t\t0\n{rows}");
         let full = Taxonomy::from_tsv(&text).unwrap();
-        let labels: Vec<String> = hold_out(full, 0.2)
-            .nodes()
-            .iter()
-            .filter(|node| node.labelled)
-            .map(|node| node.id.clone())
-            .collect();
+        let kept = hold_out(full, 0.2);
+        let labels = kept.nodes().iter().filter(|node| node.labelled);
+        let labels: Vec<&str> = labels.map(|node| node.id.as_str()).collect();
         assert_eq!(labels, ["l0", "l1", "l2", "l3", "l5", "l6", "l7", "l8"]);
     }
 }

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use espalier_core::input::ResizeMode;
 use espalier_data::benchmarks::sugar_crepe::{EXPECTED, SugarCrepe as Data};
-use espalier_data::records::files::Item;
 
 use super::vl_checklist::count_right;
 use crate::task::{BenchmarkData, Context, Task, TaskResult, named};
@@ -26,9 +25,7 @@ pub const TASK: Task = Task {
 fn run(cx: &Context<'_, '_>) -> anyhow::Result<TaskResult> {
     let data = Data::open(cx.path()?, cx.options.images.as_deref())?;
     let model = cx.model()?;
-    let space = model.space()?;
-    let items = data.images.iter().cloned().map(Item::from).collect();
-    let listed = model.files(items, cx.resize(ResizeMode::Squeeze))?;
+    let listed = model.files(&data.images, cx.resize(ResizeMode::Squeeze))?;
     let mut coverage = data.coverage.clone();
     let questions = |image: usize| {
         let all = data.kinds.values().flatten();
@@ -38,13 +35,9 @@ fn run(cx: &Context<'_, '_>) -> anyhow::Result<TaskResult> {
     let mut metrics = BTreeMap::new();
     let (mut right, mut total, mut ties) = (0, 0, 0);
     for (kind, questions) in &data.kinds {
-        let texts: Vec<String> = questions
-            .iter()
-            .flat_map(|q| [q.caption.clone(), q.negative.clone()])
-            .collect();
-        let points = model.texts(&texts)?;
-        let images = questions.iter().map(|q| q.image);
-        let (hits, count) = count_right(space, images, &points, &listed, &mut ties);
+        let questions = questions.iter();
+        let questions = questions.map(|q| (q.image, [&q.caption, &q.negative]));
+        let (hits, count) = count_right(model, &listed, questions, &mut ties)?;
         if count > 0 {
             metrics.insert(kind.clone(), hits as f64 / count as f64);
         }

@@ -95,17 +95,13 @@ fn round(
         random.shuffle(&mut own);
         own.truncate(PHOTOS);
         own.iter().for_each(|index| teaching[*index] = true);
-        let parent = taxonomy.node(*label).parents.first();
+        let node = taxonomy.node(*label);
+        let parent = node.parents.first().copied().unwrap_or(taxonomy.root());
+        let photos = own.iter().map(|index| images[*index].point.to_vec());
         let concept = TaughtConcept {
-            name: taxonomy.node(*label).id.clone(),
-            below: taxonomy
-                .node(parent.copied().unwrap_or(taxonomy.root()))
-                .id
-                .clone(),
-            photos: own
-                .iter()
-                .map(|index| images[*index].point.to_vec())
-                .collect(),
+            name: node.id.clone(),
+            below: taxonomy.node(parent).id.clone(),
+            photos: photos.collect(),
         };
         let check = known.check_taught(space, &concept);
         counts.recognised += check.recognised as u64;
@@ -115,9 +111,8 @@ fn round(
     let (taught, _) = known.teach(space, &concepts)?;
     let end = |classifier: &Classifier, point: &[f32]| {
         let path = classifier.path(space, point);
-        path.steps
-            .last()
-            .map(|(ix, _)| classifier.taxonomy().node(*ix).id.clone())
+        let (last, _) = path.steps.last()?;
+        Some(classifier.taxonomy().node(*last).id.clone())
     };
     for (index, image) in images.iter().enumerate() {
         let found = end(&taught, image.point);
@@ -154,14 +149,11 @@ fn labelled<'a>(
     labels: &[Option<String>],
     point: impl Fn(usize) -> &'a [f32],
 ) -> (Vec<Labelled<'a>>, u64) {
-    let find = |id: &Option<String>| taxonomy.find(id.as_deref()?);
-    let is_label = |ix: &NodeIx| taxonomy.node(*ix).labelled;
     let found = labels.iter().enumerate().filter_map(|(at, id)| {
-        let label = find(id).filter(is_label)?;
-        Some(Labelled {
-            point: point(at),
-            label,
-        })
+        let label = taxonomy.find(id.as_deref()?)?;
+        let point = point(at);
+        let is_label = taxonomy.node(label).labelled;
+        is_label.then_some(Labelled { point, label })
     });
     let images: Vec<_> = found.collect();
     let others = (labels.len() - images.len()) as u64;
@@ -193,12 +185,8 @@ fn run(cx: &Context<'_, '_>) -> anyhow::Result<TaskResult> {
     let labels = taxonomy.labelled();
     let points = model.classes(&names(&taxonomy, labels), set)?;
     let count = labels.len();
-    let classifier = Classifier::new(
-        taxonomy,
-        points.data().to_vec(),
-        points.width(),
-        calibration,
-    )?;
+    let (data, width) = (points.data().to_vec(), points.width());
+    let classifier = Classifier::new(taxonomy, data, width, calibration)?;
     let mut counts = Counts::default();
     for number in 0..ROUNDS {
         round((&classifier, space), &images, &groups, number, &mut counts)?;
@@ -259,15 +247,8 @@ mod tests {
             .collect();
         let (images, others) = labelled(classifier.taxonomy(), &labels, |at| points[at].as_slice());
         assert_eq!((images.len(), others), (120, 0));
-        let mut counts = Counts::default();
-        round(
-            (&classifier, &space),
-            &images,
-            &by_label(&images),
-            0,
-            &mut counts,
-        )
-        .unwrap();
+        let (mut counts, groups) = (Counts::default(), by_label(&images));
+        round((&classifier, &space), &images, &groups, 0, &mut counts).unwrap();
         assert_eq!((counts.taught, counts.others, counts.checked), (20, 70, 30));
         let metrics = counts.metrics();
         assert!(metrics["taught_right"] > 0.9, "{metrics:?}");

@@ -33,13 +33,12 @@ struct Labelled<'a> {
     label: NodeIx,
 }
 
-/// Counts over all photos.
+/// Counts over all pairs, each with its first photo alone.
 #[derive(Clone, Copy, Default)]
 struct Counts {
     pairs: u64,
     pairs_found: u64,
     pairs_right: u64,
-    singles: u64,
     singles_two: u64,
     unreadable: u64,
 }
@@ -50,7 +49,6 @@ impl Counts {
             pairs: self.pairs + other.pairs,
             pairs_found: self.pairs_found + other.pairs_found,
             pairs_right: self.pairs_right + other.pairs_right,
-            singles: self.singles + other.singles,
             singles_two: self.singles_two + other.singles_two,
             unreadable: self.unreadable + other.unreadable,
         }
@@ -64,7 +62,7 @@ impl Counts {
         named([
             ("pairs_found", share(self.pairs_found, self.pairs)),
             ("found_right", share(self.pairs_right, self.pairs_found)),
-            ("singles_two", share(self.singles_two, self.singles)),
+            ("singles_two", share(self.singles_two, self.pairs)),
         ])
     }
 }
@@ -122,7 +120,6 @@ fn count(captioner: &Captioner, pair: [&Labelled<'_>; 2], is_wide: bool) -> anyh
         pairs: 1,
         pairs_found: u64::from(!found.is_empty()),
         pairs_right: u64::from(names_both(taxonomy, &found, labels)),
-        singles: 1,
         singles_two: u64::from(!alone.is_empty()),
         unreadable: 0,
     })

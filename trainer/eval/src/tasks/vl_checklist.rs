@@ -3,13 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use espalier_core::geometry::Space;
 use espalier_core::input::ResizeMode;
 use espalier_data::benchmarks::vl_checklist::{EXPECTED, VlChecklist as Data};
-use espalier_data::records::files::Item;
 
-use crate::Points;
 use crate::embedded::{EmbeddedFiles, View};
+use crate::embedder::Embedder;
+use crate::metrics::summary;
 use crate::task::{BenchmarkData, Context, Task, TaskResult, named};
 
 /// Accuracy by kind, then means of means.
@@ -33,13 +32,11 @@ const SIZES: [&str; 3] = ["large", "medium", "small"];
 fn run(cx: &Context<'_, '_>) -> anyhow::Result<TaskResult> {
     let data = Data::open(cx.path()?, cx.options.images.as_deref())?;
     let model = cx.model()?;
-    let space = model.space()?;
     let view = View {
         resize: cx.resize(ResizeMode::Squeeze),
         double_norm: cx.options.double_norm,
     };
-    let items = data.images.iter().cloned().map(Item::from).collect();
-    let listed = model.files(items, view)?;
+    let listed = model.files(&data.images, view)?;
     let mut coverage = data.coverage.clone();
     let questions = |image: usize| {
         let all = data.lists.iter().flat_map(|l| &l.questions);
@@ -50,25 +47,13 @@ fn run(cx: &Context<'_, '_>) -> anyhow::Result<TaskResult> {
     let mut found: BTreeMap<String, BTreeMap<String, f64>> = BTreeMap::new();
     let (mut n, mut ties) = (0, 0);
     for list in &data.lists {
-        let sides = list
-            .questions
-            .iter()
-            .flat_map(|q| [q.positive.clone(), q.negative.clone()]);
-        let points = model.texts(&sides.collect::<Vec<_>>())?;
-        let images = list.questions.iter().map(|q| q.image);
-        let (right, total) = count_right(space, images, &points, &listed, &mut ties);
+        let questions = list.questions.iter();
+        let questions = questions.map(|q| (q.image, [&q.positive, &q.negative]));
+        let (right, total) = count_right(model, &listed, questions, &mut ties)?;
         if total > 0 {
-            let kind = list
-                .kind
-                .rsplit('/')
-                .next()
-                .unwrap_or(&list.kind)
-                .to_owned();
-            let accuracy = right as f64 / total as f64;
-            found
-                .entry(kind)
-                .or_default()
-                .insert(list.corpus.clone(), accuracy);
+            let kind = list.kind.rsplit('/').next().unwrap_or(&list.kind);
+            let of_kind = found.entry(kind.to_owned()).or_default();
+            of_kind.insert(list.corpus.clone(), right as f64 / total as f64);
         }
         n += total;
     }
@@ -87,17 +72,19 @@ fn run(cx: &Context<'_, '_>) -> anyhow::Result<TaskResult> {
     })
 }
 
-/// Counts the questions whose right text scores higher, and those whose image could be read; `images`
-/// has the image of each question, `points` its texts, the right one first. Adds the `ties`.
-pub(super) fn count_right(
-    space: &Space,
-    images: impl Iterator<Item = usize>,
-    points: &Points,
+/// Counts the questions whose right text scores higher, and those whose image could be read. A
+/// question is the index of its image in `listed` and its texts, the right one first. Adds the `ties`.
+pub(super) fn count_right<'q>(
+    model: &Embedder<'_>,
     listed: &EmbeddedFiles,
+    questions: impl Iterator<Item = (usize, [&'q String; 2])>,
     ties: &mut u64,
-) -> (usize, usize) {
+) -> anyhow::Result<(usize, usize)> {
+    let (images, texts): (Vec<usize>, Vec<[&String; 2]>) = questions.unzip();
+    let texts: Vec<String> = texts.into_iter().flatten().cloned().collect();
+    let (space, points) = (model.space()?, model.texts(&texts)?);
     let (mut right, mut total) = (0, 0);
-    for (i, image) in images.enumerate() {
+    for (i, image) in images.into_iter().enumerate() {
         let Some(image) = listed.point(image) else {
             continue;
         };
@@ -107,12 +94,12 @@ pub(super) fn count_right(
         right += usize::from(fits > wrong);
         *ties += u64::from(fits == wrong);
     }
-    (right, total)
+    Ok((right, total))
 }
 
 fn mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
-    let values: Vec<f64> = values.into_iter().collect();
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+    let mut values = values.into_iter().peekable();
+    values.peek().is_some().then(|| summary::mean(values))
 }
 
 /// Returns the family of a corpus: `vg` of `vg_obj` and `vg_subj`, `swig` of all of SWiG's.

@@ -38,13 +38,11 @@ fn run(cx: &Context<'_, '_>) -> anyhow::Result<TaskResult> {
     let embedded = model.texts(&texts)?;
     let nearest = |text: &[f32]| nearest_node(space, text, &nodes).unwrap_or(taxonomy.root());
     let found: Vec<NodeIx> = embedded.rows().map(nearest).collect();
-    let shown: Vec<NodeIx> = embedded
-        .rows()
-        .zip(&texts)
-        .map(|(point, text)| {
-            place_text(&taxonomy, space, &model.model.lexicon, text, point, &nodes).node
-        })
-        .collect();
+    let lexicon = &model.model.lexicon;
+    let shown = |(point, text): (&[f32], &String)| {
+        place_text(&taxonomy, space, lexicon, text, point, &nodes).node
+    };
+    let shown: Vec<NodeIx> = embedded.rows().zip(&texts).map(shown).collect();
     let mut metrics = metrics(&taxonomy, &words, &found);
     let with_names = self::metrics(&taxonomy, &words, &shown)["placed"];
     metrics.insert("placed_with_names".to_owned(), with_names);
@@ -75,10 +73,8 @@ fn candidates(taxonomy: &Taxonomy) -> Vec<NodeIx> {
 fn metrics(taxonomy: &Taxonomy, words: &[TypedWord], found: &[NodeIx]) -> BTreeMap<String, f64> {
     let (mut exact, mut placed, mut ancestor, mut edges) = (0_u32, 0_u32, 0_u32, 0.0);
     for (word, &node) in words.iter().zip(found) {
-        let distance = word
-            .nodes
-            .iter()
-            .map(|right| score(taxonomy, node, *right).tie_ancestor);
+        let right = word.nodes.iter();
+        let distance = right.map(|right| score(taxonomy, node, *right).tie_ancestor);
         let distance = distance.fold(f64::INFINITY, f64::min);
         let is_above = |right: &NodeIx| node == *right || taxonomy.is_ancestor(node, *right);
         exact += u32::from(distance == 0.0);

@@ -16,7 +16,7 @@ pub const TASK: Task = Task {
 };
 
 fn run(cx: &Context<'_, '_>) -> anyhow::Result<TaskResult> {
-    let (found, taxonomy) = labelled::answers(cx)?;
+    let found = labelled::answers(cx)?;
     let classes = found.classes.labels.len();
     let answers = zero_shot::answers(&found.ranked);
     let mut metrics = zero_shot::metrics(&answers, &found.truth, classes);
@@ -25,5 +25,5 @@ fn run(cx: &Context<'_, '_>) -> anyhow::Result<TaskResult> {
         metrics.extend(classified::with_prefix(of_classifier));
     }
     let evaluated = found.truth.len();
-    Ok(found.outcome(cx, &taxonomy, evaluated, metrics))
+    Ok(found.outcome(cx, evaluated, metrics))
 }

@@ -1,10 +1,8 @@
 //! A canvas that collects shapes and writes them as SVG.
 
-use super::font::{self, Weight};
-use super::number::number;
-use super::paint::Paint;
+use super::font::Weight;
+use super::paint::{Paint, number};
 use super::photo::Thumbnail;
-use super::size::BODY;
 use super::text::{Anchor, Text};
 use super::theme::Theme;
 
@@ -56,58 +54,51 @@ impl Canvas {
         self.body.push('\n');
     }
 
+    /// An element without content: its name and attributes, to which the paint is added.
+    fn shape(&mut self, shape: &str, paint: Paint) {
+        self.push(&format!("<{shape}{}/>", paint.attributes()));
+    }
+
     /// A straight line.
     pub fn line(&mut self, a: [f64; 2], b: [f64; 2], paint: Paint) {
         let [x1, y1, x2, y2] = [a[0], a[1], b[0], b[1]].map(number);
-        let paint = paint.attributes();
-        self.push(&format!(
-            "<line x1=\"{x1}\" y1=\"{y1}\" x2=\"{x2}\" y2=\"{y2}\"{paint}/>"
-        ));
+        let line = format!("line x1=\"{x1}\" y1=\"{y1}\" x2=\"{x2}\" y2=\"{y2}\"");
+        self.shape(&line, paint);
     }
 
     /// An open line through points.
     pub fn polyline(&mut self, points: &[[f64; 2]], paint: Paint) {
         let points = listed(points);
-        let paint = paint.attributes();
-        self.push(&format!(
-            "<polyline points=\"{points}\" stroke-linejoin=\"round\"{paint}/>"
-        ));
+        let line = format!("polyline points=\"{points}\" stroke-linejoin=\"round\"");
+        self.shape(&line, paint);
     }
 
     /// A closed polygon.
     pub fn polygon(&mut self, points: &[[f64; 2]], paint: Paint) {
         let points = listed(points);
-        let paint = paint.attributes();
-        self.push(&format!("<polygon points=\"{points}\"{paint}/>"));
+        self.shape(&format!("polygon points=\"{points}\""), paint);
     }
 
     /// The shorter arc of a circle of radius `r`, turning right or left.
     pub fn arc(&mut self, a: [f64; 2], b: [f64; 2], r: f64, right: bool, paint: Paint) {
         let [x1, y1, x2, y2] = [a[0], a[1], b[0], b[1]].map(number);
         let (r, sweep) = (number(r), u8::from(right));
-        let paint = paint.attributes();
-        self.push(&format!(
-            "<path d=\"M{x1} {y1}A{r} {r} 0 0 {sweep} {x2} {y2}\"{paint}/>"
-        ));
+        let path = format!("path d=\"M{x1} {y1}A{r} {r} 0 0 {sweep} {x2} {y2}\"");
+        self.shape(&path, paint);
     }
 
     /// A rectangle: left, top, width, height.
     pub fn rect(&mut self, rect: [f64; 4], paint: Paint) {
         let [x, y, width, height] = rect.map(number);
-        let paint = paint.attributes();
-        self.push(&format!(
-            "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\"{paint}/>"
-        ));
+        let rect = format!("rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\"");
+        self.shape(&rect, paint);
     }
 
     /// A disk or a circle.
     pub fn circle(&mut self, centre: [f64; 2], radius: f64, paint: Paint) {
         let [x, y] = centre.map(number);
-        let radius = number(radius);
-        let paint = paint.attributes();
-        self.push(&format!(
-            "<circle cx=\"{x}\" cy=\"{y}\" r=\"{radius}\"{paint}/>"
-        ));
+        let circle = format!("circle cx=\"{x}\" cy=\"{y}\" r=\"{}\"", number(radius));
+        self.shape(&circle, paint);
     }
 
     /// A photo filling a rectangle.
@@ -123,14 +114,11 @@ impl Canvas {
     /// One line of text.
     pub fn text(&mut self, text: &Text) {
         // Half the height of small letters is 0.26 of the size.
-        let (x, y) = (text.at[0], text.at[1]);
+        let [x, y] = text.at;
         let baseline = 0.34 * text.size;
         let place = if text.upward {
-            format!(
-                " transform=\"translate({} {}) rotate(-90)\"",
-                number(x + baseline),
-                number(y)
-            )
+            let (x, y) = (number(x + baseline), number(y));
+            format!(" transform=\"translate({x} {y}) rotate(-90)\"")
         } else {
             format!(" x=\"{}\" y=\"{}\"", number(x), number(y + baseline))
         };
@@ -143,13 +131,12 @@ impl Canvas {
             Weight::Regular => "",
             Weight::Bold => " font-weight=\"700\"",
         };
-        let halo = if text.halo {
-            format!(
+        let halo = match text.halo {
+            true => format!(
                 " stroke=\"{}\" stroke-width=\"2.4\" stroke-linejoin=\"round\" paint-order=\"stroke\"",
                 self.theme.paper()
-            )
-        } else {
-            String::new()
+            ),
+            false => String::new(),
         };
         let colour = text.colour.unwrap_or(self.theme.ink());
         let size = number(text.size);
@@ -171,17 +158,9 @@ impl Canvas {
     }
 }
 
-/// Returns the width of a text of the canvas' body size.
-pub fn body_width(text: &str) -> f64 {
-    font::width(text, BODY, Weight::Regular)
-}
-
 fn listed(points: &[[f64; 2]]) -> String {
-    let each: Vec<String> = points
-        .iter()
-        .map(|[x, y]| format!("{},{}", number(*x), number(*y)))
-        .collect();
-    each.join(" ")
+    let pair = |[x, y]: &[f64; 2]| format!("{},{}", number(*x), number(*y));
+    points.iter().map(pair).collect::<Vec<_>>().join(" ")
 }
 
 /// Escapes a text for an element; characters that XML cannot contain are skipped.
@@ -228,17 +207,12 @@ mod tests {
     fn texts_are_escaped_and_numbers_are_short() {
         let mut canvas = Canvas::new(100.0, 50.0, Theme::Light, "a & b");
         canvas.text(&Text::new([10.0, 20.0], "1 < 2 \u{1} & \"x\"").bold());
-        canvas.line(
-            [0.0, 1.0 / 3.0],
-            [-0.001, f64::NAN],
-            Paint::stroke("#000000", 0.75),
-        );
+        let paint = Paint::stroke("#000000", 0.75);
+        canvas.line([0.0, 1.0 / 3.0], [-0.001, f64::NAN], paint);
         let svg = canvas.svg();
         assert!(svg.contains("<title>a &amp; b</title>"));
         assert!(svg.contains(">1 &lt; 2  &amp; \"x\"</text>"), "{svg}");
-        assert!(
-            svg.contains("x1=\"0\" y1=\"0.33\" x2=\"0\" y2=\"0\""),
-            "{svg}"
-        );
+        let ends = "x1=\"0\" y1=\"0.33\" x2=\"0\" y2=\"0\"";
+        assert!(svg.contains(ends), "{svg}");
     }
 }

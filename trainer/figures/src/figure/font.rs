@@ -18,40 +18,30 @@ const REGULAR: &[u8] = include_bytes!("../../fonts/EspalierSans-Regular.ttf");
 const BOLD: &[u8] = include_bytes!("../../fonts/EspalierSans-Bold.ttf");
 
 /// Weight of a text.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weight {
     /// 400.
-    #[default]
     Regular,
     /// 700.
     Bold,
 }
 
-/// Widths of characters in units of the size.
-struct Widths {
-    known: HashMap<char, f64>,
-    other: f64,
+/// Widths of the characters of a font in units of the size.
+type Widths = HashMap<char, f64>;
+
+fn read_widths(font: &[u8]) -> Widths {
+    let Ok(font) = FontRef::new(font) else {
+        return Widths::new();
+    };
+    let metrics = font.glyph_metrics(Size::new(1.0), LocationRef::default());
+    let width = |(code, glyph)| {
+        let width = metrics.advance_width(glyph)?;
+        Some((char::from_u32(code)?, f64::from(width)))
+    };
+    font.charmap().mappings().filter_map(width).collect()
 }
 
-impl Widths {
-    fn read(bytes: &[u8]) -> Self {
-        let mut known = HashMap::new();
-        if let Ok(font) = FontRef::new(bytes) {
-            let metrics = font.glyph_metrics(Size::new(1.0), LocationRef::default());
-            for (code, glyph) in font.charmap().mappings() {
-                if let (Some(c), Some(width)) = (char::from_u32(code), metrics.advance_width(glyph))
-                {
-                    known.insert(c, f64::from(width));
-                }
-            }
-        }
-        // Characters of other fonts are often wide.
-        Self { known, other: 1.0 }
-    }
-}
-
-static WIDTHS: LazyLock<[Widths; 2]> =
-    LazyLock::new(|| [Widths::read(REGULAR), Widths::read(BOLD)]);
+static WIDTHS: LazyLock<[Widths; 2]> = LazyLock::new(|| [REGULAR, BOLD].map(read_widths));
 
 fn widths(weight: Weight) -> &'static Widths {
     &WIDTHS[usize::from(weight == Weight::Bold)]
@@ -60,13 +50,14 @@ fn widths(weight: Weight) -> &'static Widths {
 /// Returns the width of a text at a size, in the unit of the size.
 pub fn width(text: &str, size: f64, weight: Weight) -> f64 {
     let widths = widths(weight);
-    let of = |c: char| widths.known.get(&c).copied().unwrap_or(widths.other);
+    // Characters of other fonts are often wide.
+    let of = |c: char| widths.get(&c).copied().unwrap_or(1.0);
     size * text.chars().map(of).sum::<f64>()
 }
 
 /// Returns whether the embedded font draws every character of a text.
 pub fn covers(text: &str) -> bool {
-    let known = &widths(Weight::Regular).known;
+    let known = widths(Weight::Regular);
     text.chars()
         .all(|c| known.contains_key(&c) || c.is_control())
 }

@@ -138,43 +138,34 @@ pub fn place(
 ) -> Vec<PlacedLabel> {
     let (most_covered, covering) = crowded.limit();
     let mut placed: Vec<PlacedLabel> = Vec::new();
-    let mut leaders: Vec<Segment> = Vec::new();
     for (index, label) in labels.iter().enumerate() {
-        let mut best: Option<(usize, PlacedLabel)> = None;
-        for (far, reach) in crowded.distances().enumerate() {
-            for side in SIDES {
-                let area = area(label, side, reach);
-                let end = end(area, label.at);
-                let away = (end[0] - label.at[0]).hypot(end[1] - label.at[1]);
-                let leader = (away > label.gap + NEAR).then_some(end);
-                let line = leader.map(|end| [label.at, end]);
-                let overlaps = placed.iter().any(|p| {
-                    overlap(area, grown(p.area)) || line.is_some_and(|l| meets(l, grown(p.area)))
-                });
-                let crossed = leaders
-                    .iter()
-                    .any(|l| meets(*l, grown(area)) || line.is_some_and(|line| cross(line, *l)));
-                let covered = points.iter().filter(|(p, r)| touches(area, *p, *r)).count();
-                if overlaps || crossed || covered > most_covered || !within(area, frame) {
-                    continue;
-                }
-                let cost = far + covering * covered;
-                if best.as_ref().is_none_or(|(least, _)| cost < *least) {
-                    let at = [area[0], (area[1] + area[3]) / 2.0];
-                    let candidate = PlacedLabel {
-                        label: index,
-                        at,
-                        area,
-                        leader,
-                    };
-                    best = Some((cost, candidate));
-                }
-            }
-        }
-        if let Some((_, candidate)) = best {
-            leaders.extend(candidate.leader.map(|end| [label.at, end]));
-            placed.push(candidate);
-        }
+        let areas = crowded.distances().enumerate();
+        let areas =
+            areas.flat_map(|(far, reach)| SIDES.map(|side| (far, area(label, side, reach))));
+        let free = areas.filter_map(|(far, area)| {
+            let end = end(area, label.at);
+            let away = (end[0] - label.at[0]).hypot(end[1] - label.at[1]);
+            let leader = (away > label.gap + NEAR).then_some(end);
+            let line = leader.map(|end| [label.at, end]);
+            let is_taken = placed.iter().any(|other| {
+                let other_line = other.leader.map(|end| [labels[other.label].at, end]);
+                overlap(area, grown(other.area))
+                    || line.is_some_and(|line| meets(line, grown(other.area)))
+                    || other_line.is_some_and(|other| meets(other, grown(area)))
+                    || line.zip(other_line).is_some_and(|(a, b)| cross(a, b))
+            });
+            let covered = points.iter().filter(|(p, r)| touches(area, *p, *r)).count();
+            let is_free = !is_taken && covered <= most_covered && within(area, frame);
+            let candidate = PlacedLabel {
+                label: index,
+                at: [area[0], (area[1] + area[3]) / 2.0],
+                area,
+                leader,
+            };
+            is_free.then_some((far + covering * covered, candidate))
+        });
+        let best = free.min_by_key(|(cost, _)| *cost);
+        placed.extend(best.map(|(_, candidate)| candidate));
     }
     placed
 }
@@ -272,12 +263,8 @@ mod tests {
     #[test]
     fn a_lone_label_goes_to_the_right_and_at_the_rim_to_the_left() {
         let frame = [0.0, 0.0, 100.0, 100.0];
-        let placed = place(
-            &[label(50.0, 50.0), label(95.0, 20.0)],
-            frame,
-            &[],
-            Crowded::LeftOut(0),
-        );
+        let labels = [label(50.0, 50.0), label(95.0, 20.0)];
+        let placed = place(&labels, frame, &[], Crowded::LeftOut(0));
         assert_eq!(placed[0].at, [54.0, 50.0]);
         assert!(placed[1].area[2] <= 91.0 + 1e-9);
     }
@@ -300,10 +287,8 @@ mod tests {
 
     #[test]
     fn places_that_are_far_enough_apart_stay() {
-        assert_eq!(
-            spread(&[1.0, 5.0, 9.0], &[2.0; 3], 0.0, 10.0),
-            [1.0, 5.0, 9.0]
-        );
+        let places = [1.0, 5.0, 9.0];
+        assert_eq!(spread(&places, &[2.0; 3], 0.0, 10.0), places);
         assert_eq!(spread(&[5.0, 5.0], &[2.0; 2], 0.0, 10.0), [4.0, 6.0]);
         assert_eq!(spread(&[0.0, 0.0], &[2.0; 2], 0.0, 10.0), [1.0, 3.0]);
     }

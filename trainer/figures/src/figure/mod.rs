@@ -14,7 +14,6 @@ pub mod axes;
 pub mod canvas;
 pub mod font;
 pub mod labels;
-mod number;
 pub mod paint;
 pub mod photo;
 pub mod save;

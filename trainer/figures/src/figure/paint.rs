@@ -1,8 +1,7 @@
-//! Fill and stroke of shapes.
+//! Fill and stroke of shapes, and the numbers of their attributes.
 
 use std::fmt::Write as _;
 
-use super::number::number;
 use super::theme::Colour;
 
 /// Fill and stroke of a shape.
@@ -69,5 +68,19 @@ impl Paint {
             let _ = write!(out, " stroke-dasharray=\"{dash}\"");
         }
         out
+    }
+}
+
+/// Returns at most two decimals; a value that is not finite cannot be drawn and becomes 0.
+pub(super) fn number(v: f64) -> String {
+    if !v.is_finite() {
+        return "0".into();
+    }
+    let text = format!("{v:.2}");
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    if text == "-0" {
+        "0".into()
+    } else {
+        text.into()
     }
 }

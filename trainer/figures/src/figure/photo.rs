@@ -51,26 +51,20 @@ impl Thumbnail {
         &self.name
     }
 
-    /// Returns the width over height.
-    pub fn aspect(&self) -> f64 {
-        f64::from(self.width) / f64::from(self.height.max(1))
-    }
-
     /// Returns the width and height that fit into a box, keeping the aspect ratio.
     pub fn within(&self, width: f64, height: f64) -> [f64; 2] {
-        if self.aspect() * height > width {
-            [width, width / self.aspect()]
+        let aspect = f64::from(self.width) / f64::from(self.height.max(1));
+        if aspect * height > width {
+            [width, width / aspect]
         } else {
-            [height * self.aspect(), height]
+            [height * aspect, height]
         }
     }
 
     /// Returns the file as a `data:` URL.
     pub fn data_uri(&self) -> String {
-        format!(
-            "data:image/jpeg;base64,{}",
-            BASE64_STANDARD.encode(&self.jpeg)
-        )
+        let jpeg = BASE64_STANDARD.encode(&self.jpeg);
+        format!("data:image/jpeg;base64,{jpeg}")
     }
 }
 

@@ -13,19 +13,12 @@ use super::font;
 /// Largest side of a PNG in pixels; a larger value is most likely a typing error.
 const LARGEST: f64 = 20_000.0;
 
-/// Kind of file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    Svg,
-    Png,
-}
-
 /// Output file of a figure, checked before anything is computed.
 #[derive(Clone, Debug)]
 pub struct Output {
     path: PathBuf,
-    kind: Kind,
-    scale: f64,
+    /// Pixels of a PNG per unit of the SVG; `None` for an SVG.
+    scale: Option<f64>,
 }
 
 impl Output {
@@ -35,9 +28,9 @@ impl Output {
     /// Bad usage for another extension, a missing folder, or an invalid scale.
     pub fn new(path: &Path, scale: f64) -> anyhow::Result<Self> {
         let ending = path.extension().unwrap_or_default().to_string_lossy();
-        let kind = match ending.to_lowercase().as_str() {
-            "svg" => Kind::Svg,
-            "png" => Kind::Png,
+        let is_png = match ending.to_lowercase().as_str() {
+            "svg" => false,
+            "png" => true,
             _ => {
                 let found = path.display();
                 return Err(usage(format!(
@@ -66,8 +59,7 @@ impl Output {
         }
         Ok(Self {
             path: path.to_owned(),
-            kind,
-            scale,
+            scale: is_png.then_some(scale),
         })
     }
 
@@ -83,12 +75,9 @@ impl Output {
 /// When the file cannot be written, or the figure is too large for a PNG.
 pub fn save(canvas: &Canvas, output: &Output) -> anyhow::Result<()> {
     let svg = canvas.svg();
-    match output.kind {
-        Kind::Svg => write_atomic(&output.path, svg.as_bytes()),
-        Kind::Png => {
-            let png = render(canvas, &svg, output.scale)?;
-            write_atomic(&output.path, &png)
-        }
+    match output.scale {
+        None => write_atomic(&output.path, svg.as_bytes()),
+        Some(scale) => write_atomic(&output.path, &render(canvas, &svg, scale)?),
     }
 }
 

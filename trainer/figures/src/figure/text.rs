@@ -5,10 +5,9 @@ use super::size::{BODY, SMALL};
 use super::theme::{Colour, Theme};
 
 /// Anchor of a text.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Anchor {
     /// Left end.
-    #[default]
     Start,
     /// Middle.
     Middle,

@@ -63,7 +63,7 @@ pub struct Disk {
     pub by: By,
     /// What lies in the middle.
     pub centre: Centre,
-    /// Share of the mean squared distance that HoroPCA preserved.
+    /// Share of the mean squared distance that HoroPCA preserved; `None` for CO-SNE.
     pub kept: Option<f64>,
     /// Names of the coloured branches.
     pub branches: Vec<String>,
@@ -79,10 +79,8 @@ pub struct Disk {
 /// taxonomy.
 pub fn broadest(taxonomy: &Taxonomy, most: usize) -> Vec<NodeIx> {
     let below = |ix: &NodeIx| taxonomy.labelled_below(*ix).len();
-    let mut nodes: Vec<NodeIx> = (0..taxonomy.nodes().len())
-        .map(|i| NodeIx(i as u32))
-        .filter(|ix| below(ix) > 0)
-        .collect();
+    let all = (0..).map(NodeIx).take(taxonomy.nodes().len());
+    let mut nodes: Vec<NodeIx> = all.filter(|ix| below(ix) > 0).collect();
     nodes.sort_by_key(|ix| (std::cmp::Reverse(below(ix)), *ix));
     nodes.truncate(most);
     nodes.sort();
@@ -128,10 +126,9 @@ pub fn branches(taxonomy: &Taxonomy) -> Vec<NodeIx> {
 }
 
 /// Returns the branch of a node: the first branch that equals the node or is its ancestor.
-pub fn branch_of(taxonomy: &Taxonomy, branches: &[NodeIx], node: NodeIx) -> Option<usize> {
-    branches
-        .iter()
-        .position(|b| *b == node || taxonomy.is_ancestor(*b, node))
+fn branch_of(taxonomy: &Taxonomy, branches: &[NodeIx], node: NodeIx) -> Option<usize> {
+    let holds = |branch: &NodeIx| *branch == node || taxonomy.is_ancestor(*branch, node);
+    branches.iter().position(holds)
 }
 
 /// Parameters of a disk.
@@ -249,12 +246,12 @@ fn nearest_shown(
     ix: NodeIx,
 ) -> Option<usize> {
     let path = taxonomy.path_to(ix);
-    let above = path.iter().rev().skip(1);
-    above.filter_map(|ix| index.get(ix).copied()).next()
+    let mut above = path.iter().rev().skip(1);
+    above.find_map(|ix| index.get(ix).copied())
 }
 
 /// Returns the distance of a point of the ball to its middle.
-pub fn radius(p: &[f64]) -> f64 {
+fn radius(p: &[f64]) -> f64 {
     let norm = p.iter().map(|v| v * v).sum::<f64>().sqrt();
     (2.0 * norm / (1.0 - norm)).ln_1p()
 }
@@ -275,12 +272,8 @@ mod tests {
         let found = branches(&taxonomy);
         // Shape, two families, four shapes with four colours each: sixteen branches would be too
         // many.
-        assert_eq!(found.len(), 4);
-        assert!(
-            found
-                .iter()
-                .all(|ix| taxonomy.labelled_below(*ix).len() == 4)
-        );
+        let below = found.iter().map(|ix| taxonomy.labelled_below(*ix).len());
+        assert_eq!(below.collect::<Vec<_>>(), [4; 4]);
         let label = taxonomy.labelled()[0];
         let of = branch_of(&taxonomy, &found, label).unwrap();
         assert!(taxonomy.is_ancestor(found[of], label));
@@ -302,10 +295,8 @@ mod tests {
         };
         let found = disk("m", &taxonomy, (&nodes, &points), &[], 1.0, settings);
         assert_eq!(found.nodes.iter().filter(|d| d.parent.is_none()).count(), 1);
-        assert!(
-            found.root.is_some_and(|p| p[0].hypot(p[1]) < 1e-9),
-            "the root is the middle"
-        );
+        let root = found.root.unwrap();
+        assert!(root[0].hypot(root[1]) < 1e-9, "the root is the middle");
         assert!(found.nodes.iter().all(|d| d.at[0].hypot(d.at[1]) < 1.0));
     }
 

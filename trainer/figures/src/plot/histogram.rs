@@ -72,11 +72,8 @@ pub fn smooth(sorted: &[f64], bin: f64, bounds: [f64; 2]) -> Vec<[f64; 2]> {
     let high = bounds[1].min(quantile(sorted, 1.0) + 3.0 * width);
     let norm = 100.0 * bin / (n * width * std::f64::consts::TAU.sqrt());
     let at = |x: f64| {
-        let sum: f64 = sorted
-            .iter()
-            .map(|v| (-0.5 * ((x - v) / width).powi(2)).exp())
-            .sum();
-        [x, norm * sum]
+        let kernel = |v: &f64| (-0.5 * ((x - v) / width).powi(2)).exp();
+        [x, norm * sorted.iter().map(kernel).sum::<f64>()]
     };
     (0..CURVE)
         .map(|i| at(low + (high - low) * i as f64 / (CURVE - 1) as f64))
@@ -101,8 +98,7 @@ mod tests {
 
     #[test]
     fn the_smooth_curve_covers_a_hundred_percent() {
-        let values: Vec<f64> = (0..200).map(|i| (f64::from(i) * 0.7).sin()).collect();
-        let mut sorted = values;
+        let mut sorted: Vec<f64> = (0..200).map(|i| (f64::from(i) * 0.7).sin()).collect();
         sorted.sort_by(f64::total_cmp);
         let curve = smooth(&sorted, 0.1, [-4.0, 4.0]);
         let step = curve[1][0] - curve[0][0];

@@ -28,11 +28,8 @@ impl Ladder {
             let next = path.get(i + 1);
             step.id == self.taxonomy.stop || next.is_none_or(|n| percent(n) < percent(step))
         };
-        path.iter()
-            .enumerate()
-            .filter(shown)
-            .map(|(_, s)| s)
-            .collect()
+        let shown = path.iter().enumerate().filter(shown);
+        shown.map(|(_, step)| step).collect()
     }
 }
 
@@ -59,11 +56,8 @@ mod tests {
                 stop: "c".into(),
             },
         };
-        let shown: Vec<&str> = ladder
-            .informative_path()
-            .iter()
-            .map(|s| s.id.as_str())
-            .collect();
+        let shown = ladder.informative_path().into_iter();
+        let shown: Vec<&str> = shown.map(|step| step.id.as_str()).collect();
         assert_eq!(shown, ["b", "c", "d", "e"]);
     }
 }

@@ -114,11 +114,15 @@ mod tests {
         Animalia\tMollusca\tBivalvia\n\
         Plantae\tBryophyta\tBryopsida\n";
 
-    #[test]
-    fn a_lineage_comes_first_and_then_the_siblings_of_each_rank() {
+    fn birds(text: RankText) -> Vec<Item> {
         let taxonomy = Taxonomy::from_tsv(TREE).unwrap();
         let label = taxonomy.find("Animalia/Chordata/Aves").unwrap();
-        let found = items(&taxonomy, label, RankText::Name);
+        items(&taxonomy, label, text)
+    }
+
+    #[test]
+    fn a_lineage_comes_first_and_then_the_siblings_of_each_rank() {
+        let found = birds(RankText::Name);
         let rows: Vec<(&str, usize, bool)> = found
             .iter()
             .map(|i| (i.name.as_str(), i.rank, i.on_lineage))
@@ -133,18 +137,15 @@ mod tests {
             ("Mammalia", 3, false),
         ];
         assert_eq!(rows, expected);
-        let joined = items(&taxonomy, label, RankText::Joined);
-        assert_eq!(joined[6].text, "Eukarya Animalia Chordata Mammalia");
+        let joined = &birds(RankText::Joined)[6].text;
+        assert_eq!(joined, "Eukarya Animalia Chordata Mammalia");
     }
 
     #[test]
     fn every_item_gets_a_place() {
-        let taxonomy = Taxonomy::from_tsv(TREE).unwrap();
-        let label = taxonomy.find("Animalia/Chordata/Aves").unwrap();
-        let items = items(&taxonomy, label, RankText::Name);
         let points: Vec<Vec<f32>> = (0..7).map(|i| vec![i as f32, 1.0]).collect();
         let space = Space::Lorentz { curvature: 1.0 };
-        let found = place("m", &space, items, &points, 0);
+        let found = place("m", &space, birds(RankText::Name), &points, 0);
         assert_eq!(found.label, "Aves");
         assert!(found.items.iter().all(|i| i.at[0].is_finite()));
         let first = found.items[0].at;

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use espalier_data::Dataset;
-use espalier_data::sampling::cropped_images;
+use espalier_data::sampling::cropped_images::{self, CroppedImage};
+use image::RgbImage;
 
 use super::subject::Subject;
 use crate::figure::Thumbnail;
@@ -64,7 +65,7 @@ pub fn read(
     let mut scenes: Vec<PhotoParts> = Vec::new();
     let (most, max_broken) = (options.most, options.max_broken);
     let preprocess = &subject.model.preprocess;
-    let embed_group = |images: Vec<cropped_images::CroppedImage>| -> anyhow::Result<()> {
+    let embed_group = |images: Vec<CroppedImage>| -> anyhow::Result<()> {
         scenes.extend(embed(subject, images, options.thumbnails)?);
         progress(scenes.len());
         Ok(())
@@ -73,28 +74,23 @@ pub fn read(
     Ok(scenes)
 }
 
-fn thumbnail(
-    requested: bool,
-    name: &str,
-    image: &image::RgbImage,
-) -> anyhow::Result<Option<Thumbnail>> {
-    requested.then(|| Thumbnail::new(name, image)).transpose()
-}
-
 /// Returns the points of a group of images, of all their boxes and of all their texts, in three
 /// forward passes.
 fn embed(
     subject: &Subject,
-    records: Vec<cropped_images::CroppedImage>,
+    records: Vec<CroppedImage>,
     thumbnails: bool,
 ) -> anyhow::Result<Vec<PhotoParts>> {
+    let thumbnail = |name: &str, image: &RgbImage| {
+        let made = thumbnails.then(|| Thumbnail::new(name, image));
+        made.transpose()
+    };
     let all_boxes = || records.iter().flat_map(|record| &record.boxes);
     let pixels: Vec<_> = records.iter().map(|record| &record.image).collect();
     let crops: Vec<_> = all_boxes().map(|b| &b.image).collect();
-    let captions = records.iter().map(|record| record.caption.clone());
-    let texts: Vec<String> = captions
-        .chain(all_boxes().map(|b| b.phrase.clone()))
-        .collect();
+    let captions = records.iter().map(|record| &record.caption);
+    let texts = captions.chain(all_boxes().map(|b| &b.phrase)).cloned();
+    let texts: Vec<String> = texts.collect();
     let mut images = subject.images(&pixels)?.into_iter();
     let mut crops = subject.images(&crops)?.into_iter();
     let mut captions = subject.texts(&texts)?;
@@ -105,17 +101,15 @@ fn embed(
         let mut boxes = Vec::with_capacity(record.boxes.len());
         for box_crop in record.boxes {
             boxes.push(Boxed {
-                label: box_crop
-                    .label
-                    .unwrap_or_else(|| box_crop.phrase.to_lowercase()),
-                thumbnail: thumbnail(thumbnails, &box_crop.phrase, &box_crop.image)?,
+                label: (box_crop.label).unwrap_or_else(|| box_crop.phrase.to_lowercase()),
+                thumbnail: thumbnail(&box_crop.phrase, &box_crop.image)?,
                 phrase: box_crop.phrase,
                 image: crops.next().unwrap_or_default(),
                 text: phrases.next().unwrap_or_default(),
             });
         }
         out.push(PhotoParts {
-            thumbnail: thumbnail(thumbnails, &record.key, &record.original)?,
+            thumbnail: thumbnail(&record.key, &record.original)?,
             key: record.key,
             caption: record.caption,
             image: images.next().unwrap_or_default(),

@@ -19,7 +19,7 @@ use espalier_io::disk::read;
 use espalier_io::exit::usage;
 use serde::Serialize;
 
-use super::photo_parts::PhotoParts;
+use super::photo_parts::{Boxed, PhotoParts};
 
 /// Metric of a result with the area under the curve.
 const AP: &str = "average_precision";
@@ -79,28 +79,21 @@ impl Score {
     }
 }
 
-fn labels(scene: &PhotoParts) -> BTreeSet<&str> {
-    scene.boxes.iter().map(|b| b.label.as_str()).collect()
-}
-
-/// Returns all pairs of an image and a box: score and relevance.
-fn pairs(score: Score, space: &Space, scenes: &[PhotoParts]) -> Vec<(f64, bool)> {
-    let mut out = Vec::new();
-    for query in scenes.iter().filter(|s| !s.boxes.is_empty()) {
-        let labels = labels(query);
-        for part in scenes.iter().flat_map(|s| &s.boxes) {
-            let right = labels.contains(part.label.as_str());
-            out.push((score.of(space, &query.image, &part.image), right));
-        }
-    }
-    out
+/// Returns all pairs of an image with boxes and a box of any image, and whether the box is relevant.
+fn pairs(scenes: &[PhotoParts]) -> impl Iterator<Item = (&PhotoParts, &Boxed, bool)> {
+    let queries = scenes.iter().filter(|s| !s.boxes.is_empty());
+    queries.flat_map(move |query| {
+        let labels: BTreeSet<&str> = query.boxes.iter().map(|b| b.label.as_str()).collect();
+        let parts = scenes.iter().flat_map(|s| &s.boxes);
+        parts.map(move |part| (query, part, labels.contains(part.label.as_str())))
+    })
 }
 
 /// Returns all points of the curve and the area under it: the sum of precision times the increase
-/// in recall. Pairs of equal score are retrieved together.
-fn sweep(mut pairs: Vec<(f64, bool)>, least: f64) -> (Vec<Point>, f64) {
+/// in recall. Pairs of equal score are retrieved together, those below 0 never.
+fn sweep(mut pairs: Vec<(f64, bool)>) -> (Vec<Point>, f64) {
     let right = pairs.iter().filter(|p| p.1).count() as f64;
-    pairs.retain(|p| p.0 >= least);
+    pairs.retain(|p| p.0 >= 0.0);
     pairs.sort_by(|a, b| b.0.total_cmp(&a.0));
     let (mut points, mut area) = (Vec::new(), 0.0);
     let (mut found, mut hits, mut before) = (0.0, 0.0, 0.0);
@@ -138,7 +131,9 @@ fn thinned(points: Vec<Point>) -> Vec<Point> {
 /// Returns the curve of one model over scenes with boxes.
 pub fn curve(model: &str, space: &Space, scenes: &[PhotoParts]) -> Curve {
     let score = Score::of_space(space);
-    let (points, average_precision) = sweep(pairs(score, space, scenes), 0.0);
+    let scored = pairs(scenes)
+        .map(|(query, part, right)| (score.of(space, &query.image, &part.image), right));
+    let (points, average_precision) = sweep(scored.collect());
     Curve {
         model: model.to_owned(),
         score,
@@ -175,10 +170,8 @@ pub fn curves_of_results(files: &[PathBuf]) -> anyhow::Result<Pr> {
             // If every pair is retrieved, precision equals chance.
             let chance = points.last().map_or(0.0, |p| p.precision);
             (out.queries, out.candidates, out.chance) = (record.n, record.classes, chance);
-            let cosine = record
-                .settings
-                .get("similarity")
-                .is_some_and(|s| s == "cosine");
+            let similarity = record.settings.get("similarity");
+            let cosine = similarity.is_some_and(|name| name == "cosine");
             let stem = file.file_stem().unwrap_or_default().to_string_lossy();
             out.curves.push(Curve {
                 model: if files.len() > 1 {
@@ -200,29 +193,22 @@ pub fn curves_of_results(files: &[PathBuf]) -> anyhow::Result<Pr> {
 
 /// Returns the number of queries, of candidates, and the share of relevant pairs.
 pub fn size(scenes: &[PhotoParts]) -> (usize, usize, f64) {
-    let queries = || scenes.iter().filter(|s| !s.boxes.is_empty());
+    let queries = scenes.iter().filter(|s| !s.boxes.is_empty()).count();
     let candidates: usize = scenes.iter().map(|s| s.boxes.len()).sum();
-    let mut right = 0;
-    for query in queries() {
-        let labels = labels(query);
-        let parts = scenes.iter().flat_map(|s| &s.boxes);
-        right += parts.filter(|b| labels.contains(b.label.as_str())).count();
-    }
-    let queries = queries().count();
+    let right = pairs(scenes).filter(|(_, _, right)| *right).count();
     let all = (queries * candidates).max(1);
     (queries, candidates, right as f64 / all as f64)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::photo_parts::Boxed;
     use super::*;
 
     #[test]
     fn a_sweep_by_hand() {
         // Right, wrong, right, wrong: precision 1, 1/2, 2/3, 1/2.
         let pairs = vec![(0.9, true), (0.2, false), (0.7, true), (0.8, false)];
-        let (points, area) = sweep(pairs, 0.0);
+        let (points, area) = sweep(pairs);
         let found: Vec<(f64, f64)> = points.iter().map(|p| (p.precision, p.recall)).collect();
         assert_eq!(
             found,
@@ -232,8 +218,8 @@ mod tests {
     }
 
     #[test]
-    fn equal_scores_are_found_together_and_the_lowest_allowed_is_the_end() {
-        let (points, area) = sweep(vec![(0.5, true), (0.5, false), (-0.1, true)], 0.0);
+    fn equal_scores_are_found_together_and_those_below_zero_never() {
+        let (points, area) = sweep(vec![(0.5, true), (0.5, false), (-0.1, true)]);
         assert_eq!(points.len(), 1);
         assert_eq!((points[0].precision, points[0].recall), (0.5, 0.5));
         assert!((area - 0.25).abs() < 1e-12);

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use burn::tensor::Device;
 use espalier_checkpoints::model_file::{self, Model, is_bundle, read_bundle};
-use espalier_core::bundle::{Manifest, Part};
+use espalier_core::bundle::Part;
 use espalier_core::caption::CaptionEntry;
 use espalier_core::geometry::Space;
 use espalier_core::input::decode;
@@ -39,32 +39,26 @@ impl Subject {
     pub fn open(path: &Path, device: &Device) -> anyhow::Result<Self> {
         let model = model_file::open(path, device)?;
         let method = model.card.method.clone();
-        if !is_bundle(path) {
-            return Ok(Self {
-                space: embed::space(&model, device)?,
-                name: method,
-                captions: Vec::new(),
-                device: device.clone(),
-                model,
-            });
-        }
-        let (_, manifest, bundle) = read_bundle(path, &[Part::Captions])?;
-        let mut entries: Vec<CaptionEntry> = Vec::new();
-        for file in manifest
-            .files_of(&[Part::Captions])
-            .filter(|f| f.dtype == "text")
-        {
-            let shard: Vec<CaptionEntry> = serde_json::from_str(bundle.text(&file.path)?)
-                .map_err(|e| usage(format!("{}/{}: {e}", path.display(), file.path)))?;
-            entries.extend(shard);
-        }
-        let Manifest { geometry, name, .. } = manifest;
+        let mut captions = Vec::new();
+        let (space, name) = if is_bundle(path) {
+            let (_, manifest, bundle) = read_bundle(path, &[Part::Captions])?;
+            let files = manifest.files_of(&[Part::Captions]);
+            for file in files.filter(|file| file.dtype == "text") {
+                let shard: Vec<CaptionEntry> = serde_json::from_str(bundle.text(&file.path)?)
+                    .map_err(|e| usage(format!("{}/{}: {e}", path.display(), file.path)))?;
+                captions.extend(shard.into_iter().map(|entry| entry.text));
+            }
+            let name = format!("{} ({method})", manifest.name);
+            (manifest.geometry, name)
+        } else {
+            (embed::space(&model, device)?, method)
+        };
         Ok(Self {
-            space: geometry,
-            name: format!("{name} ({method})"),
-            captions: entries.into_iter().map(|e| e.text).collect(),
-            device: device.clone(),
             model,
+            space,
+            name,
+            captions,
+            device: device.clone(),
         })
     }
 

@@ -134,6 +134,13 @@ mod tests {
 
     const SPACE: Space = Space::Lorentz { curvature: 1.0 };
 
+    const TO_ROOT: Route<'static> = Route {
+        from: &[5.0, 0.0],
+        to: None,
+        steps: 50,
+        entailment: false,
+    };
+
     #[test]
     fn a_walk_to_the_root_passes_what_lies_between_and_ends_at_the_root() {
         let candidates = [
@@ -142,13 +149,7 @@ mod tests {
             candidate("a bird", 2.5, 0.1),
             candidate("an animal", 0.81, 0.0),
         ];
-        let route = Route {
-            from: &[5.0, 0.0],
-            to: None,
-            steps: 50,
-            entailment: false,
-        };
-        let found = stops(&SPACE, &candidates, route);
+        let found = stops(&SPACE, &candidates, TO_ROOT);
         assert_eq!(names(&found), ["a bird", "an animal", ROOT]);
         assert_eq!(found.iter().map(|s| s.steps).sum::<usize>(), 50);
         assert_eq!(found[0].share, 0.0);
@@ -160,16 +161,14 @@ mod tests {
     fn with_entailment_only_what_holds_the_point_in_its_cone_is_passed() {
         let candidates = [candidate("beside", 2.4, 1.2), candidate("before", 0.5, 0.0)];
         let route = |entailment| Route {
-            from: &[5.0, 0.0],
-            to: None,
             steps: 30,
             entailment,
+            ..TO_ROOT
         };
-        assert!(names(&stops(&SPACE, &candidates, route(false))).contains(&"beside"));
-        assert_eq!(
-            names(&stops(&SPACE, &candidates, route(true))),
-            ["before", ROOT]
-        );
+        let passed = stops(&SPACE, &candidates, route(false));
+        assert!(names(&passed).contains(&"beside"));
+        let passed = stops(&SPACE, &candidates, route(true));
+        assert_eq!(names(&passed), ["before", ROOT]);
     }
 
     #[test]
@@ -178,8 +177,7 @@ mod tests {
         let route = Route {
             from: &[3.0, 0.0],
             to: Some(&[0.0, 3.0]),
-            steps: 21,
-            entailment: false,
+            ..TO_ROOT
         };
         let found = stops(&SPACE, &candidates, route);
         assert_eq!(names(&found).first(), Some(&"first"));

@@ -4,12 +4,12 @@
 //! from several threads at once, so their figures are not reproducible. Exact neighbours and one
 //! thread are fast enough for the number of points that a figure can show. The steps are those of
 //! the paper and of its reference implementation with its defaults: 15 neighbours, `min_dist` 0.1,
-//! spread 1, learning rate 1,
+//! spread 1, learning rate 1, 500 epochs, 5 negative samples.
 
 use espalier_data::records::random::{Purpose, Random};
 
 /// Number of neighbours of a point.
-pub const NEIGHBOURS: usize = 15;
+const NEIGHBOURS: usize = 15;
 
 /// Minimum number of points.
 pub const MIN_NODES: usize = 4;
@@ -55,17 +55,14 @@ fn memberships(distances: &[f64]) -> Vec<f64> {
     };
     let (mut low, mut high, mut sigma) = (0.0, f64::INFINITY, 1.0);
     for _ in 0..SEARCH {
-        if of(sigma).sum::<f64>() > target {
-            high = sigma;
-            sigma = (low + high) / 2.0;
-        } else {
-            low = sigma;
-            sigma = if high.is_finite() {
-                (low + high) / 2.0
-            } else {
-                sigma * 2.0
-            };
+        match of(sigma).sum::<f64>() > target {
+            true => high = sigma,
+            false => low = sigma,
         }
+        sigma = match high.is_finite() {
+            true => (low + high) / 2.0,
+            false => sigma * 2.0,
+        };
     }
     let mean = distances.iter().sum::<f64>() / distances.len().max(1) as f64;
     of(sigma.max(1e-3 * mean).max(f64::MIN_POSITIVE)).collect()
@@ -131,18 +128,14 @@ fn spectral(edges: &[Edge], n: usize, random: &mut Random) -> Vec<[f64; 2]> {
             vectors[at] = next;
         }
     }
-    let largest = vectors
-        .iter()
-        .flatten()
-        .fold(1e-12, |m: f64, v| m.max(v.abs()));
-    (0..n)
-        .map(|i| {
-            [0, 1].map(|k| {
-                let noise = 1e-3 * (f64::from(random.uniform()) - 0.5);
-                START * (vectors[k][i] / largest + noise)
-            })
-        })
-        .collect()
+    let all = vectors.iter().flatten();
+    let largest = all.fold(1e-12, |m: f64, v| m.max(v.abs()));
+    let mut place = |vector: &Vec<f64>, i: usize| {
+        let noise = 1e-3 * (f64::from(random.uniform()) - 0.5);
+        START * (vector[i] / largest + noise)
+    };
+    let [x, y] = &vectors;
+    (0..n).map(|i| [place(x, i), place(y, i)]).collect()
 }
 
 /// Removes the component along `direction` and normalises the rest.

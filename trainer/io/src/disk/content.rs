@@ -1,6 +1,8 @@
 //! Names what a file contains, for messages of readers that expected something else: pointers that were never
 //! fetched, web pages that answered a download, archives, files of other programs.
 
+use std::fmt;
+
 use espalier_core::input::{beginning, is_image};
 
 use super::gzip;
@@ -12,6 +14,12 @@ pub struct Content {
     pub name: &'static str,
     /// Advice, for example `download the file itself again`.
     pub advice: &'static str,
+}
+
+impl fmt::Display for Content {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}; {}", self.name, self.advice)
+    }
 }
 
 /// Bytes that [`recognise`] needs.
@@ -82,10 +90,10 @@ pub fn recognise(head: &[u8]) -> Option<Content> {
 
 /// Describes content for a message: `found a web page; …`, or its first bytes.
 pub fn describe(head: &[u8]) -> String {
-    if let Some(Content { name, advice }) = recognise(head) {
-        return format!("found {name}; {advice}");
+    match recognise(head) {
+        Some(content) => format!("found {content}"),
+        None => format!("found a file that starts with {}", beginning(head)),
     }
-    format!("found a file that starts with {}", beginning(head))
 }
 
 #[cfg(test)]

@@ -49,25 +49,18 @@ impl Number {
     /// # Errors
     /// A message for integers, because weights are never stored as integers.
     pub fn decode(self, bytes: &[u8]) -> Result<Vec<f32>, String> {
-        let words = bytes.chunks_exact(self.bytes());
         Ok(match self {
-            Self::F32 => words
-                .map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]))
-                .collect(),
-            Self::F64 => words
-                .map(|b| {
-                    f64::from_le_bytes([b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7]]) as f32
-                })
-                .collect(),
-            Self::F16 => words
-                .map(|b| f16::from_le_bytes([b[0], b[1]]).to_f32())
-                .collect(),
-            Self::Bf16 => words
-                .map(|b| bf16::from_le_bytes([b[0], b[1]]).to_f32())
-                .collect(),
+            Self::F32 => numbers(bytes, f32::from_le_bytes),
+            Self::F64 => numbers(bytes, |b| f64::from_le_bytes(b) as f32),
+            Self::F16 => numbers(bytes, |b| f16::from_le_bytes(b).to_f32()),
+            Self::Bf16 => numbers(bytes, |b| bf16::from_le_bytes(b).to_f32()),
             Self::Whole(_) => return Err("expected floats, found integers".into()),
         })
     }
+}
+
+fn numbers<const N: usize>(bytes: &[u8], read: impl Fn([u8; N]) -> f32) -> Vec<f32> {
+    bytes.as_chunks().0.iter().map(|b| read(*b)).collect()
 }
 
 #[cfg(test)]

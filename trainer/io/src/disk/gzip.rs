@@ -6,7 +6,7 @@ use flate2::read::MultiGzDecoder;
 
 /// Largest unpacked size in bytes: 256 MiB. All nouns of WordNet take 13 MiB, the captions of
 /// HierarCaps 35.
-pub const MAX_UNPACKED: u64 = 256 << 20;
+const MAX_UNPACKED: u64 = 256 << 20;
 
 /// First bytes of a file compressed with gzip (RFC 1952, section 2.3.1).
 pub const MAGIC: [u8; 2] = [0x1f, 0x8b];
@@ -18,7 +18,7 @@ pub struct Unpacked<R> {
 }
 
 impl<R: Read> Unpacked<R> {
-    /// Creates a reader of at most [`MAX_UNPACKED`] bytes.
+    /// Creates a reader of at most 256 MiB.
     pub fn new(packed: R) -> Self {
         Self::with_limit(packed, MAX_UNPACKED)
     }

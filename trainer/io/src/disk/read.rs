@@ -89,10 +89,7 @@ pub fn text_of(bytes: Vec<u8>) -> Result<String> {
     if !bytes.is_empty()
         && let Some(found) = content::recognise(head)
     {
-        return Err(fail(format!(
-            "expected text, found {}; {}",
-            found.name, found.advice
-        )));
+        return Err(fail(format!("expected text, found {found}")));
     }
     decode_text(bytes).map_err(|e| fail(e.to_string()))
 }

@@ -9,7 +9,7 @@ pub const METRICS: &str = "metrics.jsonl";
 pub const CHECKPOINTS: &str = "checkpoints";
 /// Prefix of the names of checkpoint folders; the step follows.
 pub const PREFIX: &str = "checkpoint_";
-/// File that holds the name of the newest checkpoint.
+/// File that holds the name of the newest checkpoint, for people and other programs.
 pub const LAST: &str = "last_checkpoint.txt";
 /// Weights of a checkpoint, in safetensors.
 pub const MODEL: &str = "model.safetensors";
@@ -40,14 +40,8 @@ pub fn checkpoints(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Returns the newest complete checkpoint of a run.
+/// Returns the newest complete checkpoint of a run. It may be newer than the one that [`LAST`] names: a
+/// process can be killed after the rename of a checkpoint and before that file is written.
 pub fn latest(folder: &Path) -> Option<PathBuf> {
-    let named = fs::read_to_string(folder.join(LAST))
-        .ok()
-        .map(|s| s.trim().to_owned());
-    let found = checkpoints(folder);
-    // If the process is killed after the rename of a checkpoint and before this file is written, a
-    // newer checkpoint exists than the file names.
-    let named = named.and_then(|n| found.iter().find(|p| p.ends_with(&n)).cloned());
-    found.last().cloned().or(named)
+    checkpoints(folder).pop()
 }

@@ -69,16 +69,14 @@ pub fn write(
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).with_context(|| format!("creating {}", folder.display()))?;
     }
-    let metadata: HashMap<String, String> = metadata.into_iter().collect();
-    let metadata = (!metadata.is_empty()).then_some(metadata);
-    write_views(path, tensors.iter(), metadata)
+    write_views(path, tensors.iter(), metadata.into_iter().collect())
         .with_context(|| format!("writing {}", path.display()))
 }
 
 fn write_views<V: View>(
     path: &Path,
     tensors: impl IntoIterator<Item = (impl AsRef<str> + Ord + Display, V)>,
-    metadata: Option<HashMap<String, String>>,
+    metadata: HashMap<String, String>,
 ) -> anyhow::Result<()> {
     // The library first writes to a file with a random name beside its target. The target is
     // therefore in a temporary folder, which a signal or the next run removes with that file.
@@ -88,7 +86,7 @@ fn write_views<V: View>(
     // The library writes a file that only its owner may read; a file created here has the mode of
     // all others.
     let permissions = fs::File::create(&whole)?.metadata()?.permissions();
-    serialize_to_file(tensors, metadata, &whole)?;
+    serialize_to_file(tensors, Some(metadata), &whole)?;
     fs::set_permissions(&whole, permissions)?;
     sort_entries(&whole)?;
     fs::File::open(&whole)?.sync_all()?;
@@ -168,7 +166,7 @@ mod tests {
             folder: dir.path(),
             seen: RefCell::default(),
         };
-        write_views(&path, [("a", &watcher)], None).unwrap();
+        write_views(&path, [("a", &watcher)], HashMap::new()).unwrap();
         assert_eq!(watcher.seen.take(), ["a.safetensors.tmp"]);
         assert_eq!(names(dir.path()), ["a.safetensors"]);
     }

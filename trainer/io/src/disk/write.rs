@@ -12,9 +12,7 @@ use crate::exit::usage;
 /// Returns the name under which a file is written until it is complete. The suffix follows the full
 /// name, so that `a.svg` and `a.png` have separate temporary files.
 pub fn temporary_name(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".tmp");
-    name.into()
+    path.with_added_extension("tmp")
 }
 
 /// Writes a file atomically: either the complete file exists or none.

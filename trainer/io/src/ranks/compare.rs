@@ -1,10 +1,11 @@
-//! Checks that all ranks have the same data, configuration, program and weights.
+//! Compares lists of named values: those of all ranks, which must have the same data, configuration, program
+//! and weights, and the configurations of a run before and after it was resumed.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
-/// Something that must be the same on all ranks.
+/// A named value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fact {
     /// What it is, for example the key of a setting.
@@ -23,31 +24,48 @@ impl Fact {
     }
 }
 
+/// A fact that differs between two lists.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// Name of the fact.
+    pub name: String,
+    /// Its value in the first list, or `not set`.
+    pub first: String,
+    /// Its value in the second list, or `not set`.
+    pub second: String,
+}
+
+/// Returns the facts that differ between two lists, in the order of the lists.
+pub fn differences(first: &[Fact], second: &[Fact]) -> Vec<Difference> {
+    let mut seen = HashSet::new();
+    let names = first.iter().chain(second).map(|fact| &fact.name);
+    let names = names.filter(|name| seen.insert(*name));
+    let value = |facts: &[Fact], name: &String| {
+        let fact = facts.iter().find(|fact| &fact.name == name);
+        fact.map_or_else(|| "not set".to_owned(), |fact| fact.value.clone())
+    };
+    let all = names.map(|name| Difference {
+        name: name.clone(),
+        first: value(first, name),
+        second: value(second, name),
+    });
+    all.filter(|fact| fact.first != fact.second).collect()
+}
+
 /// Compares the facts of all ranks with those of rank 0; returns a line for each difference, which
 /// names the rank and both values.
 pub fn compare(ranks: &[Vec<Fact>]) -> Vec<String> {
-    let Some((first, others)) = ranks.split_first() else {
+    let Some((root, others)) = ranks.split_first() else {
         return Vec::new();
     };
-    let mut lines = Vec::new();
-    for (rank, facts) in (1..).zip(others) {
-        let mut names: Vec<&String> = first.iter().chain(facts).map(|fact| &fact.name).collect();
-        let mut seen = std::collections::HashSet::new();
-        names.retain(|name| seen.insert(*name));
-        for name in names {
-            let value = |facts: &[Fact]| {
-                let fact = facts.iter().find(|fact| &fact.name == name);
-                fact.map_or_else(|| "not set".to_owned(), |fact| fact.value.clone())
-            };
-            let (expected, found) = (value(first), value(facts));
-            if expected != found {
-                lines.push(format!(
-                    "{name}: {expected} on rank 0, {found} on rank {rank}"
-                ));
-            }
-        }
-    }
-    lines
+    let lines = (1..).zip(others).flat_map(|(rank, facts)| {
+        let found = differences(root, facts).into_iter();
+        found.map(move |d| {
+            let (name, root, here) = (d.name, d.first, d.second);
+            format!("{name}: {root} on rank 0, {here} on rank {rank}")
+        })
+    });
+    lines.collect()
 }
 
 /// Returns the ranks whose value is not the most frequent one. Where several values are equally

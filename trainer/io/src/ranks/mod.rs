@@ -9,6 +9,6 @@ mod mpi;
 mod single;
 
 pub use collective::{Collective, share};
-pub use compare::{Fact, compare, different_from_most};
+pub use compare::{Difference, Fact, compare, differences, different_from_most};
 pub use launch::{Launch, local_index, start};
 pub use single::Single;

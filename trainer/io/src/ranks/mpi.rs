@@ -57,11 +57,8 @@ impl Mpi {
         })
     }
 
-    /// Waits until an operation has ended; ends the process where another rank does not come.
-    fn complete<'a, D: ?Sized, S: Scope<'a>>(&self, request: Request<'a, D, S>, what: &str) {
-        self.wait(request, what, self.limit.get());
-    }
-
+    /// Waits until an operation has ended; ends the process where another rank does not come within
+    /// the limit.
     fn wait<'a, D: ?Sized, S: Scope<'a>>(
         &self,
         mut request: Request<'a, D, S>,
@@ -157,7 +154,7 @@ impl Mpi {
             let request = self
                 .world
                 .immediate_all_gather_varcount_into(scope, own, &mut parts);
-            self.complete(request, what);
+            self.wait(request, what, self.limit.get());
         });
         all
     }
@@ -225,7 +222,7 @@ impl Collective for Mpi {
                 let request =
                     self.world
                         .immediate_all_to_all_varcount_into(scope, &send, &mut receive);
-                self.complete(request, "gradients");
+                self.wait(request, "gradients", self.limit.get());
             });
         }
         let (sums, others) = received.split_at_mut(own);

@@ -233,13 +233,10 @@ impl RemoteObject {
             let tag = meta.e_tag.unwrap_or_else(|| "none".to_owned());
             return Err(self.changed(&format!("{} bytes with the e-tag {tag}", meta.size)));
         }
-        if bytes.len() as u64 != range.end - range.start {
-            return Err(Failure(format!(
-                "expected {} bytes, found {}",
-                range.end - range.start,
-                bytes.len()
-            ))
-            .into_io(io::ErrorKind::Other));
+        let (expected, found) = (range.end - range.start, bytes.len());
+        if found as u64 != expected {
+            return Err(Failure(format!("expected {expected} bytes, found {found}"))
+                .into_io(io::ErrorKind::Other));
         }
         for (index, block) in blocks.zip(bytes.chunks(BLOCK as usize)) {
             self.cache.put(&self.name, index, block)?;

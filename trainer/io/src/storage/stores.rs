@@ -82,43 +82,29 @@ pub(super) fn store(address: &Address) -> io::Result<Arc<dyn ObjectStore>> {
 }
 
 fn build(address: &Address) -> object_store::Result<Arc<dyn ObjectStore>> {
+    // The builders have no trait in common.
+    macro_rules! built {
+        ($builder:expr, $redirects:expr) => {{
+            let builder = $builder.with_http_connector(Connector::new($redirects));
+            Arc::new(builder.with_retry(retries()).build()?)
+        }};
+    }
     let Address { scheme, place, .. } = address;
-    // A signed request is for one host alone.
-    let signed = Connector::new(0);
+    // A signed request is for one host alone, so it follows no redirect.
     Ok(match *scheme {
-        "s3" => {
-            let builder = AmazonS3Builder::from_env().with_bucket_name(place);
-            Arc::new(
-                builder
-                    .with_retry(retries())
-                    .with_http_connector(signed)
-                    .build()?,
-            )
-        }
-        "gs" => {
-            let builder = GoogleCloudStorageBuilder::from_env().with_bucket_name(place);
-            Arc::new(
-                builder
-                    .with_retry(retries())
-                    .with_http_connector(signed)
-                    .build()?,
-            )
-        }
-        "az" => {
-            let builder = MicrosoftAzureBuilder::from_env().with_container_name(place);
-            Arc::new(
-                builder
-                    .with_retry(retries())
-                    .with_http_connector(signed)
-                    .build()?,
-            )
-        }
+        "s3" => built!(AmazonS3Builder::from_env().with_bucket_name(place), 0),
+        "gs" => built!(
+            GoogleCloudStorageBuilder::from_env().with_bucket_name(place),
+            0
+        ),
+        "az" => built!(
+            MicrosoftAzureBuilder::from_env().with_container_name(place),
+            0
+        ),
         scheme => {
             let options = ClientOptions::new().with_allow_http(scheme == "http");
             let builder = HttpBuilder::new().with_url(format!("{scheme}://{place}"));
-            let builder = builder.with_client_options(options).with_retry(retries());
-            let connector = Connector::new(REDIRECTS);
-            Arc::new(builder.with_http_connector(connector).build()?)
+            built!(builder.with_client_options(options), REDIRECTS)
         }
     })
 }

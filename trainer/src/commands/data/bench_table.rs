@@ -76,10 +76,8 @@ mod tests {
             fetched_per_second: 0.0,
         };
         let text = bench_table(&report);
-        let rows: Vec<Vec<&str>> = text
-            .lines()
-            .map(|l| l.split_whitespace().collect())
-            .collect();
+        let rows = text.lines().map(|l| l.split_whitespace().collect());
+        let rows: Vec<Vec<&str>> = rows.collect();
         assert_eq!(rows[1], ["read", "10.0", "100,000"]);
         assert_eq!(rows[3], ["crop", "a", "box", "110.0", "9,091"]);
         assert_eq!(rows[4], ["in", "sum", "200.0", "5,000"]);

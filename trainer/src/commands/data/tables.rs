@@ -27,26 +27,12 @@ impl Table {
         self.row(name, HumanCount(value).to_string());
     }
 
-    /// Adds a row for a problem; omits it if the count is 0.
-    fn problem(&mut self, name: &str, value: u64) {
-        if value > 0 {
-            self.count(&format!("  {name}"), value);
-        }
-    }
-
     fn render(&self) -> String {
-        let width = self
-            .0
-            .iter()
-            .map(|(name, _)| name.chars().count())
-            .max()
-            .unwrap_or(0);
-        let lines: Vec<String> = self
-            .0
-            .iter()
-            .map(|(name, value)| format!("{name:<width$}  {value}"))
-            .collect();
-        lines.join("\n")
+        let widths = self.0.iter().map(|(name, _)| name.chars().count());
+        let width = widths.max().unwrap_or(0);
+        let lines = self.0.iter();
+        let lines = lines.map(|(name, value)| format!("{name:<width$}  {value}"));
+        lines.collect::<Vec<_>>().join("\n")
     }
 }
 
@@ -96,30 +82,35 @@ fn add_boxes(table: &mut Table, report: &AuditReport) {
     let boxes = &report.boxes;
     table.count("noun chunks", boxes.noun_chunks);
     table.count("referring expressions", boxes.ref_exps);
-    table.problem("boxes of prepared shards", boxes.prepared);
-    table.problem(
-        "phrase repeated in its record (skipped)",
-        boxes.repeated_phrase,
-    );
-    table.problem("offset past the end (truncated)", boxes.offset_past_the_end);
-    table.problem("phrase blank (skipped)", boxes.blank_phrase);
-    table.problem("fewer than six numbers (skipped)", boxes.too_few_numbers);
-    table.problem("number not finite (skipped)", boxes.not_finite);
-    table.problem("box outside the image (clamped)", boxes.outside);
-    table.problem("box inverted or empty (skipped)", boxes.inverted);
-    table.problem("box in the stored frame (turned)", boxes.turned);
-    table.problem(
-        "photo turned, frame of its boxes unknown (upright)",
-        boxes.frame_unclear,
-    );
-    table.problem(
-        "box of a photo of other proportions (skipped)",
-        boxes.other_proportions,
-    );
-    table.problem(
-        "records with more or fewer synsets than noun chunks",
-        boxes.synsets_misaligned,
-    );
+    let irregular = [
+        (boxes.prepared, "boxes of prepared shards"),
+        (
+            boxes.repeated_phrase,
+            "phrase repeated in its record (skipped)",
+        ),
+        (boxes.offset_past_the_end, "offset past the end (truncated)"),
+        (boxes.blank_phrase, "phrase blank (skipped)"),
+        (boxes.too_few_numbers, "fewer than six numbers (skipped)"),
+        (boxes.not_finite, "number not finite (skipped)"),
+        (boxes.outside, "box outside the image (clamped)"),
+        (boxes.inverted, "box inverted or empty (skipped)"),
+        (boxes.turned, "box in the stored frame (turned)"),
+        (
+            boxes.frame_unclear,
+            "photo turned, frame of its boxes unknown (upright)",
+        ),
+        (
+            boxes.other_proportions,
+            "box of a photo of other proportions (skipped)",
+        ),
+        (
+            boxes.synsets_misaligned,
+            "records with more or fewer synsets than noun chunks",
+        ),
+    ];
+    for (count, name) in irregular.into_iter().filter(|(count, _)| *count > 0) {
+        table.count(&format!("  {name}"), count);
+    }
     table.count("boxes with a phrase", report.usable_boxes);
     table.count("distinct phrases", report.unique_phrases as u64);
     table.count("records without a box", report.records_without_box);
@@ -165,8 +156,8 @@ fn add_labels(table: &mut Table, report: &AuditReport) {
     );
     let mut frequent: Vec<(&String, u64)> = labels.counts.iter().map(|(l, &n)| (l, n)).collect();
     frequent.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
-    let known = frequent.iter().any(|(label, _)| is_synset(label));
-    let known = known.then(|| open::taxonomy(Some(Path::new(NAMED_BY)), &[]));
+    let has_ids = frequent.iter().any(|(label, _)| is_synset(label));
+    let known = has_ids.then(|| open::taxonomy(Some(Path::new(NAMED_BY)), &[]));
     let known = known.and_then(Result::ok);
     let named = |label: &str| match known.as_ref().and_then(|t| Some(t.name(t.find(label)?))) {
         Some(name) => format!("{label} ({name})"),
@@ -176,10 +167,7 @@ fn add_labels(table: &mut Table, report: &AuditReport) {
         table.count(&format!("  {}", named(label)), *count);
     }
     if let Some((label, count)) = frequent.last().filter(|_| frequent.len() > LISTED_LABELS) {
-        table.row(
-            format!("  … {}", named(label)),
-            HumanCount(*count).to_string(),
-        );
+        table.count(&format!("  … {}", named(label)), *count);
     }
 }
 
@@ -247,19 +235,13 @@ mod tests {
         let text = audit_table(&read_all(&data, &|_| ()).unwrap());
         let lines: Vec<&str> = text.lines().collect();
         let value = |name: &str| {
-            let line = lines
-                .iter()
-                .find(|line| line.starts_with(name))
-                .copied()
-                .unwrap_or("");
-            line[name.len()..].trim().to_owned()
+            let line = lines.iter().find_map(|line| line.strip_prefix(name));
+            line.unwrap().trim()
         };
         assert_eq!(value("records "), "300");
         assert_eq!(value("broken"), "0");
-        assert_eq!(
-            value("units (row groups, tars)"),
-            data.units().len().to_string()
-        );
+        let units = data.units().len().to_string();
+        assert_eq!(value("units (row groups, tars)"), units);
         assert!(value("boxes up to 32.0 px squared").contains("300 records keep no box"));
         assert!(value("image sides").starts_with("32 to 32 px"));
     }

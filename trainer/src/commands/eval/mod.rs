@@ -116,17 +116,14 @@ fn make_embedder<'a>(
     device: &'a Device,
     ranks: &Rc<dyn Collective>,
 ) -> Embedder<'a> {
-    let folder = match (args.no_cache, &args.cache) {
-        (true, _) => None,
-        (false, Some(folder)) => Some(folder.clone()),
-        (false, None) => Some(cache_folder("embeddings")),
-    };
+    let folder = args.cache.clone();
+    let folder = folder.unwrap_or_else(|| cache_folder("embeddings"));
     let options = EmbedOptions {
         batch_size: args.options.batch_size,
         workers: own_cores(&**ranks),
         max_broken: args.options.max_broken,
         change: args.options.change,
-        cache: Cache::new(folder),
+        cache: Cache::new((!args.no_cache).then_some(folder)),
     };
     Embedder::new(model, device, options, Rc::clone(ranks))
 }

@@ -35,8 +35,9 @@ pub(super) fn run_task(
     };
     let mut outcome = (task.run)(&cx).map_err(|error| {
         if is_about_data(&error) {
-            let needs = single_line(task.needs);
-            usage(format!("{error:#}\n{} needs: {needs}", task.name))
+            let needs: Vec<&str> = task.needs.split_whitespace().collect();
+            let (name, needs) = (task.name, needs.join(" "));
+            usage(format!("{error:#}\n{name} needs: {needs}"))
         } else {
             error
         }
@@ -59,8 +60,4 @@ fn is_about_data(error: &anyhow::Error) -> bool {
         Some(_) => code(error) == 2,
         None => code(error) == 2 && error.to_string().starts_with("--data"),
     }
-}
-
-fn single_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

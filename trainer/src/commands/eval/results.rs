@@ -11,8 +11,8 @@ use crate::exit_code::code;
 pub(super) struct Results {
     /// Results in the order of the tasks.
     pub(super) done: Vec<Evaluated>,
-    /// Names of the tasks that failed, with their errors.
-    failed: Vec<(String, String)>,
+    /// Names of the tasks that failed, each with its error.
+    failed: Vec<String>,
 }
 
 impl Results {
@@ -29,7 +29,7 @@ impl Results {
             Ok(result) => self.done.push(result),
             Err(error) if code(&error) == 2 => {
                 note(format_args!("{name} has no result; going on"));
-                self.failed.push((name.to_owned(), format!("{error:#}")));
+                self.failed.push(format!("{name}: {error:#}"));
             }
             Err(error) => return Err(error),
         }
@@ -41,11 +41,7 @@ impl Results {
     /// # Errors
     /// Bad usage with the error of each task.
     pub(super) fn check(&self) -> anyhow::Result<()> {
-        let lines = self
-            .failed
-            .iter()
-            .map(|(name, error)| format!("{name}: {error}"));
-        match lines.collect::<Vec<_>>().as_slice() {
+        match self.failed.as_slice() {
             [] => Ok(()),
             [one] if self.done.is_empty() => Err(usage(one.clone())),
             several => Err(usage(format!(

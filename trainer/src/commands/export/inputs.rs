@@ -48,16 +48,12 @@ pub(super) struct Probe {
 pub(super) fn file_names(paths: &[PathBuf]) -> Vec<String> {
     let name = |path: &PathBuf| {
         let (file, condition) = split_condition(path);
-        let name = file
-            .file_name()
-            .unwrap_or(file.as_os_str())
-            .display()
-            .to_string();
+        let name = file.file_name().unwrap_or(file.as_os_str()).display();
         match condition {
             Some(Condition { column, value }) if column != "images" => {
                 format!("{name}?{column}={value}")
             }
-            _ => name,
+            _ => name.to_string(),
         }
     };
     paths.iter().map(name).collect()
@@ -65,12 +61,14 @@ pub(super) fn file_names(paths: &[PathBuf]) -> Vec<String> {
 
 /// Returns the probe: the data of the flag, else the run's validation data, else its training data.
 fn probe(args: &ExportArgs, model: &Model) -> anyhow::Result<Probe> {
+    let unseen = |data, name| Probe {
+        data,
+        name,
+        is_training: false,
+    };
     if !args.probe.is_empty() {
-        return Ok(Probe {
-            data: registry::open(&args.probe, Need::Labels)?,
-            name: file_names(&args.probe).join(", "),
-            is_training: false,
-        });
+        let data = registry::open(&args.probe, Need::Labels)?;
+        return Ok(unseen(data, file_names(&args.probe).join(", ")));
     }
     let config = run_config(&model.card).ok_or_else(|| {
         usage("the checkpoint records no training data; give labelled images with --probe")
@@ -79,11 +77,7 @@ fn probe(args: &ExportArgs, model: &Model) -> anyhow::Result<Probe> {
     if !config.dataset.val_data.is_empty() {
         let data = registry::open(&config.dataset.val_data, Need::Labels);
         let data = data.map_err(|e| usage(format!("the run's validation data: {e}{hint}")))?;
-        return Ok(Probe {
-            data,
-            name: "the run's validation data".into(),
-            is_training: false,
-        });
+        return Ok(unseen(data, "the run's validation data".into()));
     }
     note(format_args!(
         "the run has no validation data; calibrating on its training data, which gives \

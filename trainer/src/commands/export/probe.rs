@@ -33,13 +33,8 @@ pub(super) fn embed_probe<'a>(
     size: usize,
     device: &Device,
 ) -> anyhow::Result<EmbeddedProbe<'a>> {
-    let images = embed::labelled(
-        model,
-        Arc::clone(probe),
-        taxonomy,
-        read_limits(size),
-        device,
-    )?;
+    let (data, limits) = (Arc::clone(probe), read_limits(size));
+    let images = embed::labelled(model, data, taxonomy, limits, device)?;
     if images.labels.is_empty() {
         return Err(usage(
             "--probe: expected images with labels of the taxonomy, found none",
@@ -50,12 +45,10 @@ pub(super) fn embed_probe<'a>(
     let of_texts = embed::classes(&encoder, taxonomy, &nodes, PROMPTS)?;
     let stored = |ix: &NodeIx| model.label_points.get(&taxonomy.node(*ix).id).cloned();
     let classes = nodes.iter().zip(of_texts);
-    let classes = classes
-        .map(|(ix, of_text)| stored(ix).unwrap_or(of_text))
-        .collect();
+    let classes = classes.map(|(ix, of_text)| stored(ix).unwrap_or(of_text));
     Ok(EmbeddedProbe {
         model,
         images,
-        classes,
+        classes: classes.collect(),
     })
 }

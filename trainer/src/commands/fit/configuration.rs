@@ -36,16 +36,11 @@ fn flag_layer(args: &FitArgs) -> anyhow::Result<Table> {
         };
     }
     flag!("dataset", "kind", args.dataset);
-    flag!(
-        "dataset",
-        "data",
-        (!args.data.is_empty()).then_some(&args.data)
-    );
-    flag!(
-        "dataset",
-        "val_data",
-        (!args.val_data.is_empty()).then_some(&args.val_data)
-    );
+    for (key, paths) in [("data", &args.data), ("val_data", &args.val_data)] {
+        if !paths.is_empty() {
+            insert(&mut t, "dataset", key, paths)?;
+        }
+    }
     flag!("dataset", "taxonomy", args.taxonomy);
     flag!("dataset", "workers", args.workers);
     flag!("dataset", "lanes", args.lanes);
@@ -68,23 +63,21 @@ fn flag_layer(args: &FitArgs) -> anyhow::Result<Table> {
     flag!("train", "seed", args.seed);
     flag!("train", "accum_freq", args.accum_freq);
     flag!("train", "precision", args.precision);
-    flag!("train", "lock_image", args.lock_image.then_some(true));
-    flag!(
-        "train",
-        "lock_projection",
-        args.lock_projection.then_some(true)
-    );
     flag!("train", "feature_cache", args.feature_cache);
     flag!("dataset", "feature_views", args.feature_views);
-    flag!("train", "lock_text", args.lock_text.then_some(true));
-    flag!(
-        "train",
-        "grad_checkpointing",
-        args.grad_checkpointing.then_some(true)
-    );
-    flag!("train", "deterministic", args.deterministic.then_some(true));
     flag!("train", "report_to", args.report_to);
     flag!("train", "save_frequency", args.save_frequency);
+    for (key, is_set) in [
+        ("lock_image", args.lock_image),
+        ("lock_projection", args.lock_projection),
+        ("lock_text", args.lock_text),
+        ("grad_checkpointing", args.grad_checkpointing),
+        ("deterministic", args.deterministic),
+    ] {
+        if is_set {
+            insert(&mut t, "train", key, true)?;
+        }
+    }
     Ok(t)
 }
 
@@ -94,21 +87,18 @@ pub(super) fn separate_pairs(args: &FitArgs) -> FitArgs {
     let mut args = args.clone();
     let is_pair = |path: &PathBuf| {
         let text = path.to_string_lossy();
-        let key = text.split_once('=').map(|(key, _)| key);
-        let is_key = |key: &str| {
-            key.split_once('.')
-                .is_some_and(|(block, _)| BLOCKS.contains(&block))
-        };
-        key.is_some_and(is_key) && !path.exists()
+        let key = text
+            .split_once('=')
+            .and_then(|(key, _)| key.split_once('.'));
+        key.is_some_and(|(block, _)| BLOCKS.contains(&block)) && !path.exists()
     };
     let mut pairs = Vec::new();
     for paths in [&mut args.data, &mut args.val_data] {
         let (misplaced, rest): (Vec<PathBuf>, Vec<PathBuf>) =
             std::mem::take(paths).into_iter().partition(is_pair);
         *paths = rest;
-        for path in misplaced {
-            pairs.push(path.to_string_lossy().into_owned());
-        }
+        let misplaced = misplaced.iter();
+        pairs.extend(misplaced.map(|path| path.to_string_lossy().into_owned()));
     }
     args.pairs.splice(0..0, pairs);
     args

@@ -16,7 +16,7 @@ use crate::photos::classes;
 use crate::photos::plan::{PHOTOS, PhotoPlan, TAXONOMY, run_name};
 
 /// Name of the recipe of such runs.
-pub const RECIPE: &str = "photos";
+const RECIPE: &str = "photos";
 
 /// Samples per step in the recipe.
 const BATCH: usize = 32;
@@ -44,14 +44,9 @@ fn bare_folder(args: &FitArgs) -> Option<&Path> {
 }
 
 /// Returns the model to start from: the one of the command line, else the shipped one.
-///
-/// # Errors
-/// Bad usage if neither is there.
-pub fn start_model(init: Option<&PathBuf>) -> anyhow::Result<PathBuf> {
-    if let Some(init) = init {
-        return Ok(init.clone());
-    }
-    model_name::shipped(model_name::START).ok_or_else(|| {
+fn start_model(init: Option<&PathBuf>) -> anyhow::Result<PathBuf> {
+    let shipped = || model_name::shipped(model_name::START);
+    init.cloned().or_else(shipped).ok_or_else(|| {
         usage(
             "--init: expected the shipped model (static/models/default, or models/default of a built page) \
              in or above the folder of this program or the current folder, found none; name a model with \

@@ -9,6 +9,7 @@ use espalier_io::disk::run_folder::latest;
 use espalier_io::disk::write::write_atomic;
 use espalier_io::exit::usage;
 use espalier_io::output::note;
+use espalier_io::ranks::{self, Difference, Fact};
 use toml::{Table, Value};
 
 use crate::cli::FitArgs;
@@ -81,20 +82,12 @@ pub(super) fn run_table(args: &FitArgs) -> anyhow::Result<Table> {
     text.parse().map_err(|e| place(format!("{e}")))
 }
 
-/// A value that differs between two configurations.
-#[derive(Debug, PartialEq)]
-pub(super) struct Difference {
-    key: String,
-    before: String,
-    now: String,
-}
-
 /// Lists all values of a configuration by their key, as `block.key` or `block.table.key`.
-pub(super) fn values(config: &TrainConfig) -> anyhow::Result<Vec<(String, Value)>> {
-    fn of(table: Table, prefix: &str) -> Vec<(String, Value)> {
+pub(super) fn values(config: &TrainConfig) -> anyhow::Result<Vec<Fact>> {
+    fn of(table: Table, prefix: &str) -> Vec<Fact> {
         let keys = |(key, value)| match value {
             Value::Table(inner) => of(inner, &format!("{prefix}{key}.")),
-            value => vec![(format!("{prefix}{key}"), value)],
+            value => vec![Fact::new(format!("{prefix}{key}"), value.to_string())],
         };
         table.into_iter().flat_map(keys).collect()
     }
@@ -106,28 +99,15 @@ pub(super) fn differences(
     before: &TrainConfig,
     now: &TrainConfig,
 ) -> anyhow::Result<Vec<Difference>> {
-    let (before, now) = (values(before)?, values(now)?);
-    let mut keys: Vec<&String> = before.iter().chain(&now).map(|(key, _)| key).collect();
-    keys.sort();
-    keys.dedup();
-    let value = |list: &[(String, Value)], key: &String| {
-        let found = list.iter().find(|(k, _)| k == key);
-        found.map_or_else(|| "not set".to_owned(), |(_, value)| value.to_string())
-    };
-    let difference = |key: &String| Difference {
-        key: key.clone(),
-        before: value(&before, key),
-        now: value(&now, key),
-    };
-    let all = keys.into_iter().map(difference);
-    Ok(all.filter(|d| d.before != d.now).collect())
+    let mut all = ranks::differences(&values(before)?, &values(now)?);
+    all.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(all)
 }
 
 fn list(differences: &[&Difference]) -> String {
-    let lines = differences
-        .iter()
-        .map(|d| format!("\n  {}: {} in the run, {} now", d.key, d.before, d.now));
-    lines.collect()
+    let line =
+        |d: &&Difference| format!("\n  {}: {} in the run, {} now", d.name, d.first, d.second);
+    differences.iter().map(line).collect()
 }
 
 /// Refuses a changed configuration of a resumed run, unless the flag allows it; the changes are then
@@ -142,7 +122,7 @@ pub(super) fn check_changes(
 ) -> anyhow::Result<()> {
     let changes: Vec<&Difference> = differences
         .iter()
-        .filter(|d| !MAY_CHANGE.contains(&d.key.as_str()))
+        .filter(|d| !MAY_CHANGE.contains(&d.name.as_str()))
         .collect();
     if changes.is_empty() {
         return Ok(());
@@ -187,7 +167,7 @@ impl Previous {
             .unwrap_or_else(|| folder.join("config_0.toml"));
         let changes: String = differences
             .iter()
-            .map(|d| format!("# {}: {} before, {} since\n", d.key, d.before, d.now))
+            .map(|d| format!("# {}: {} before, {} since\n", d.name, d.first, d.second))
             .collect();
         let path = folder.join(CONFIG);
         let text = read::text(&path).with_context(|| format!("reading {}", path.display()))?;
@@ -218,11 +198,14 @@ mod tests {
 
     #[test]
     fn every_key_that_may_change_exists() {
-        let values = values(&config(&["dataset.data=[\"a\"]"])).unwrap();
-        let mut known: Vec<String> = values.into_iter().map(|(key, _)| key).collect();
-        known.extend(["dataset.data_cache", "train.feature_cache"].map(str::to_owned));
+        let pairs = [
+            "dataset.data=[\"a\"]",
+            "dataset.data_cache=\"c\"",
+            "train.feature_cache=\"b\"",
+        ];
+        let known = values(&config(&pairs)).unwrap();
         for key in MAY_CHANGE {
-            assert!(known.iter().any(|k| k == key), "{key}");
+            assert!(known.iter().any(|fact| fact.name == key), "{key}");
         }
     }
 

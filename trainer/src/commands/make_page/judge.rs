@@ -4,7 +4,6 @@ use std::path::Path;
 
 use espalier_core::caption::Request;
 use espalier_core::taxonomy::Taxonomy;
-use espalier_io::disk::read;
 use espalier_io::output::note;
 use serde::Serialize;
 
@@ -38,13 +37,6 @@ pub(super) struct Judgement {
 }
 
 impl Row {
-    fn count(&mut self, right: bool, stop_right: bool, named: bool) {
-        self.photos += 1;
-        self.right += usize::from(right);
-        self.stop_right += usize::from(stop_right);
-        self.named += usize::from(named);
-    }
-
     fn line(&self) -> String {
         let share = |part: usize| match self.photos {
             0 => String::new(),
@@ -129,9 +121,7 @@ pub(super) fn judge(bundle: &Path, run: &Path, common: &Common) -> anyhow::Resul
         };
         for photo in &class.held_out {
             let request = Request::default();
-            let bytes = read::bytes(photo).map_err(anyhow::Error::from);
-            let found = bytes.and_then(|b| caption::read(&captioner, photo, &b, request, backend));
-            let result = match found {
+            let result = match caption::caption(&captioner, photo, request, backend) {
                 Ok(result) => result.taxonomy,
                 Err(error) => {
                     note(format_args!("skipped: {error:#}"));
@@ -141,12 +131,14 @@ pub(super) fn judge(bundle: &Path, run: &Path, common: &Common) -> anyhow::Resul
             let last = result.path.last().map(|step| step.id.as_str());
             let truth = taxonomy.find(&class.label);
             let stop = taxonomy.find(&result.stop);
-            let is_above = stop
+            let is_right = stop
                 .zip(truth)
                 .is_some_and(|(stop, truth)| stop == truth || taxonomy.is_ancestor(stop, truth));
-            let answer = (last == Some(&class.label), is_above, stop == truth);
             for counted in [&mut row, &mut judgement.all] {
-                counted.count(answer.0, answer.1, answer.2);
+                counted.photos += 1;
+                counted.right += usize::from(last == Some(&class.label));
+                counted.stop_right += usize::from(is_right);
+                counted.named += usize::from(stop == truth);
             }
         }
         judgement.classes.push(row);

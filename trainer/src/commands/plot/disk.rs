@@ -26,15 +26,10 @@ const NODES: std::ops::RangeInclusive<usize> = 3..=3000;
 
 /// Draws a taxonomy in the Poincaré disk.
 pub(super) fn run(args: &DiskArgs) -> anyhow::Result<()> {
-    let output = inputs::output(&args.of.figure.file)?;
-    if !NODES.contains(&args.nodes) {
-        let (least, most) = (NODES.start(), NODES.end());
-        let found = args.nodes;
-        return Err(usage(format!(
-            "--nodes: expected {least} to {most}, found {found}"
-        )));
-    }
-    let subject = inputs::subject(&args.of.model, &args.of.figure)?;
+    let figure = &args.of.figure;
+    let output = inputs::output(&figure.file)?;
+    inputs::check_range("--nodes", NODES, args.nodes)?;
+    let subject = inputs::subject(&args.of.model, figure)?;
     refuse_spheres(&subject)?;
     let kind = inputs::has_data(&args.data).then_some(args.data.dataset);
     let taxonomy = inputs::taxonomy(args.taxonomy.as_ref(), kind, &subject)?;
@@ -59,11 +54,11 @@ pub(super) fn run(args: &DiskArgs) -> anyhow::Result<()> {
         by: args.by,
         centre: args.centre,
         factor,
-        seed: args.of.figure.seed,
+        seed: figure.seed,
     };
     let name = &subject.name;
     let data = disk(name, &taxonomy, (&nodes, &points), &photos, c, settings);
-    let canvas = draw::disk(&data, args.of.figure.file.theme);
+    let canvas = draw::disk(&data, figure.file.theme);
     let mut summary = vec![format!(
         "{} nodes and {} photos in {} branches",
         data.nodes.len(),
@@ -72,7 +67,7 @@ pub(super) fn run(args: &DiskArgs) -> anyhow::Result<()> {
     )];
     let percent = |share: f64| format!("{:.1} % of squared distances kept", 100.0 * share);
     summary.extend(data.kept.map(percent));
-    finish(&args.of.figure, &output, &canvas, &data, &summary)
+    finish(figure.common.json, &output, &canvas, &data, &summary)
 }
 
 fn refuse_spheres(subject: &Subject) -> anyhow::Result<()> {
@@ -134,12 +129,9 @@ fn ball(
     };
     let factor = match args.factor {
         None => most_used_factor(curvatures, points),
-        Some(n) if (1..=curvatures.len()).contains(&n) => n - 1,
         Some(n) => {
-            return Err(usage(format!(
-                "--factor: expected 1 to {}, found {n}",
-                curvatures.len()
-            )));
+            inputs::check_range("--factor", 1..=curvatures.len(), n)?;
+            n - 1
         }
     };
     let all = points

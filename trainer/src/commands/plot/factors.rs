@@ -10,14 +10,15 @@ use crate::cli::plot::FactorsArgs;
 
 /// Draws the factors of two texts and of their composition.
 pub(super) fn run(args: &FactorsArgs) -> anyhow::Result<()> {
-    let output = inputs::output(&args.of.figure.file)?;
+    let figure = &args.of.figure;
+    let output = inputs::output(&figure.file)?;
     let [first, second, both] = args.texts.as_slice() else {
         let found = args.texts.len();
         return Err(usage(format!(
             "TEXT: expected three texts, two concepts and their composition, found {found}"
         )));
     };
-    let subject = inputs::subject(&args.of.model, &args.of.figure)?;
+    let subject = inputs::subject(&args.of.model, figure)?;
     let Space::Product { curvatures, .. } = &subject.space else {
         return Err(usage(format!(
             "{}: expected a product model, which has factors (--method phyclip), found one of \
@@ -34,7 +35,7 @@ pub(super) fn run(args: &FactorsArgs) -> anyhow::Result<()> {
         ));
     };
     let data = factors(&subject.name, curvatures, [first, second, both], [a, b, c]);
-    let canvas = draw::factors(&data, args.of.figure.file.theme);
+    let canvas = draw::factors(&data, figure.file.theme);
     let mut summary: Vec<String> = data
         .texts
         .iter()
@@ -51,5 +52,5 @@ pub(super) fn run(args: &FactorsArgs) -> anyhow::Result<()> {
         Some(r) => format!("composition and larger of both: r = {r:.3}, {difference:.4} apart"),
         None => format!("composition and larger of both: {difference:.4} apart"),
     });
-    finish(&args.of.figure, &output, &canvas, &data, &summary)
+    finish(figure.common.json, &output, &canvas, &data, &summary)
 }

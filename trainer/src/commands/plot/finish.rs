@@ -4,21 +4,8 @@ use espalier_figures::figure::{Canvas, Output, save};
 use espalier_io::output::line;
 use serde::Serialize;
 
-use crate::cli::plot::FigureArgs;
-
-/// Writes the figure of a model and prints its numbers: all of them as JSON, or a short summary.
+/// Writes a figure and prints its numbers: all of them as JSON, or a short summary.
 pub(super) fn finish(
-    args: &FigureArgs,
-    output: &Output,
-    canvas: &Canvas,
-    data: &impl Serialize,
-    summary: &[String],
-) -> anyhow::Result<()> {
-    write(args.common.json, output, canvas, data, summary)
-}
-
-/// Writes a figure and prints its numbers, as JSON or as a short summary.
-pub(super) fn write(
     json: bool,
     output: &Output,
     canvas: &Canvas,

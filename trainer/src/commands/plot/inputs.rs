@@ -1,5 +1,6 @@
 //! Reads the inputs of figures from the flags.
 
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -19,6 +20,21 @@ use crate::config::DatasetKind;
 /// Returns the output file of the figure.
 pub(super) fn output(args: &FileArgs) -> anyhow::Result<Output> {
     Output::new(&args.out, args.scale)
+}
+
+/// Checks that the value of a flag lies in a range.
+pub(super) fn check_range(
+    flag: &str,
+    allowed: RangeInclusive<usize>,
+    found: usize,
+) -> anyhow::Result<()> {
+    if allowed.contains(&found) {
+        return Ok(());
+    }
+    let (least, most) = allowed.into_inner();
+    Err(usage(format!(
+        "{flag}: expected {least} to {most}, found {found}"
+    )))
 }
 
 /// Opens the model on the device of the flags.

@@ -12,8 +12,9 @@ use crate::commands::caption::{captioner, supported};
 
 /// Draws the ladder of a photo.
 pub(super) fn run(args: &LadderArgs) -> anyhow::Result<()> {
-    let output = inputs::output(&args.of.figure.file)?;
-    let device = args.of.figure.common.backend.device()?;
+    let figure = &args.of.figure;
+    let output = inputs::output(&figure.file)?;
+    let device = figure.common.backend.device()?;
     let photo = read_photo(&args.photo)?;
     let (captions, taxonomy) = (args.captions.as_ref(), args.taxonomy.as_ref());
     let captioner = captioner(&args.of.model, captions, taxonomy, &device)?;
@@ -39,7 +40,7 @@ pub(super) fn run(args: &LadderArgs) -> anyhow::Result<()> {
         ));
     }
     let thumbnail = Thumbnail::new(data.photo.as_str(), &photo)?;
-    let canvas = draw::ladder(&data, &thumbnail, args.of.figure.file.theme);
+    let canvas = draw::ladder(&data, &thumbnail, figure.file.theme);
     let rung = |r: &espalier_core::caption::Rung| format!("  {:5.2}  {}", r.radius, r.text);
     let mut summary = vec![data.photo.clone()];
     summary.extend(data.rungs.iter().map(rung));
@@ -56,5 +57,5 @@ pub(super) fn run(args: &LadderArgs) -> anyhow::Result<()> {
         })
         .collect();
     summary.push(format!("  {}", path.join(" > ")));
-    finish(&args.of.figure, &output, &canvas, &data, &summary)
+    finish(figure.common.json, &output, &canvas, &data, &summary)
 }

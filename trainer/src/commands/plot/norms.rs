@@ -11,12 +11,13 @@ const SAMPLES: usize = 2000;
 
 /// Draws the distances of images, texts and boxes from the root.
 pub(super) fn run(args: &NormsArgs) -> anyhow::Result<()> {
-    let output = inputs::output(&args.of.figure.file)?;
-    let subject = inputs::subject(&args.of.model, &args.of.figure)?;
-    let seed = args.of.figure.seed;
+    let figure = &args.of.figure;
+    let output = inputs::output(&figure.file)?;
+    let subject = inputs::subject(&args.of.model, figure)?;
+    let seed = figure.seed;
     let scenes = inputs::read_scenes(&subject, &args.data, SAMPLES, false, seed)?;
     let data = norms(&subject.name, &subject.space, &scenes);
-    let canvas = draw::norms(&data, args.of.figure.file.theme);
+    let canvas = draw::norms(&data, figure.file.theme);
     let mut summary = vec![data.measure.words().to_owned()];
     summary.extend(data.series.iter().map(|s| {
         format!(
@@ -24,5 +25,5 @@ pub(super) fn run(args: &NormsArgs) -> anyhow::Result<()> {
             s.name, s.n, s.median, s.mean
         )
     }));
-    finish(&args.of.figure, &output, &canvas, &data, &summary)
+    finish(figure.common.json, &output, &canvas, &data, &summary)
 }

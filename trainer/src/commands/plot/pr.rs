@@ -35,7 +35,7 @@ pub(super) fn run(args: &PrArgs) -> anyhow::Result<()> {
     )];
     let curves = data.curves.iter();
     summary.extend(curves.map(|c| format!("  {}: AP {:.4}", c.model, c.average_precision)));
-    finish(&args.figure, &output, &canvas, &data, &summary)
+    finish(args.figure.common.json, &output, &canvas, &data, &summary)
 }
 
 fn curves_of_models(args: &PrArgs) -> anyhow::Result<Pr> {

@@ -4,7 +4,7 @@ use espalier_figures::plot::draw;
 use espalier_io::exit::usage;
 use espalier_io::run_metrics::{RunMetrics, names};
 
-use super::finish;
+use super::finish::finish;
 use super::inputs;
 use crate::cli::plot::RunArgs;
 
@@ -39,5 +39,5 @@ pub(super) fn run(args: &RunArgs) -> anyhow::Result<()> {
         }
     }
     let canvas = draw::run(&runs, args.file.theme);
-    finish::write(args.json, &output, &canvas, &runs, &summary)
+    finish(args.json, &output, &canvas, &runs, &summary)
 }

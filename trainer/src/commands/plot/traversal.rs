@@ -19,15 +19,10 @@ const STEPS: std::ops::RangeInclusive<usize> = 2..=10_000;
 
 /// Draws the path from a photo to the root or to another photo.
 pub(super) fn run(args: &TraversalArgs) -> anyhow::Result<()> {
-    let output = inputs::output(&args.of.figure.file)?;
-    if !STEPS.contains(&args.steps) {
-        let (least, most) = (STEPS.start(), STEPS.end());
-        let found = args.steps;
-        return Err(usage(format!(
-            "--steps: expected {least} to {most}, found {found}"
-        )));
-    }
-    let subject = inputs::subject(&args.of.model, &args.of.figure)?;
+    let figure = &args.of.figure;
+    let output = inputs::output(&figure.file)?;
+    inputs::check_range("--steps", STEPS, args.steps)?;
+    let subject = inputs::subject(&args.of.model, figure)?;
     let (photo, from) = subject.photo(&args.image)?;
     let end = args.to.as_deref().map(|p| subject.photo(p)).transpose()?;
     let candidates = candidates(args, &subject)?;
@@ -56,7 +51,7 @@ pub(super) fn run(args: &TraversalArgs) -> anyhow::Result<()> {
         to: other.as_ref(),
         candidates: &candidates,
     };
-    let canvas = draw::traversal(&data, &shown, args.of.figure.file.theme);
+    let canvas = draw::traversal(&data, &shown, figure.file.theme);
     let mut summary = vec![format!(
         "from {} to {}, {} candidates",
         data.from,
@@ -67,7 +62,7 @@ pub(super) fn run(args: &TraversalArgs) -> anyhow::Result<()> {
         let percent = 100.0 * s.share;
         format!("  {percent:3.0} %  radius {:.3}  {}", s.radius, s.name)
     }));
-    finish(&args.of.figure, &output, &canvas, &data, &summary)
+    finish(figure.common.json, &output, &canvas, &data, &summary)
 }
 
 /// Returns the candidates: the texts of the flag, else of the data, else of the bundle; with

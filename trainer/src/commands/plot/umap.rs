@@ -17,8 +17,9 @@ const MAX_LISTED: usize = 8;
 
 /// Draws a taxonomy path and the siblings of its nodes.
 pub(super) fn run(args: &UmapArgs) -> anyhow::Result<()> {
-    let output = inputs::output(&args.of.figure.file)?;
-    let subject = inputs::subject(&args.of.model, &args.of.figure)?;
+    let figure = &args.of.figure;
+    let output = inputs::output(&figure.file)?;
+    let subject = inputs::subject(&args.of.model, figure)?;
     let taxonomy = inputs::taxonomy(args.taxonomy.as_ref(), None, &subject)?;
     let label = find(&taxonomy, &args.label)?;
     let items = items(&taxonomy, label, args.rank_text);
@@ -32,9 +33,9 @@ pub(super) fn run(args: &UmapArgs) -> anyhow::Result<()> {
     }
     let texts: Vec<String> = items.iter().map(|i| i.text.clone()).collect();
     let points = subject.texts(&texts)?;
-    let seed = args.of.figure.seed;
+    let seed = figure.seed;
     let data = place(&subject.name, &subject.space, items, &points, seed);
-    let canvas = draw::lineage(&data, args.of.figure.file.theme);
+    let canvas = draw::lineage(&data, figure.file.theme);
     let lineage: Vec<&str> = data
         .items
         .iter()
@@ -43,7 +44,7 @@ pub(super) fn run(args: &UmapArgs) -> anyhow::Result<()> {
         .collect();
     let siblings = data.items.len() - lineage.len();
     let summary = [lineage.join(" > "), format!("{siblings} siblings")];
-    finish(&args.of.figure, &output, &canvas, &data, &summary)
+    finish(figure.common.json, &output, &canvas, &data, &summary)
 }
 
 /// Finds a node by id, or by any of its names, ignoring case.

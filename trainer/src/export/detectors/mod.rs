@@ -117,18 +117,13 @@ pub fn fit(
 /// # Errors
 /// A failing device.
 pub fn points(embedder: &TextEmbedder, vocabulary: &Vocabulary) -> anyhow::Result<HostTensor> {
-    let texts: Vec<String> = vocabulary
-        .parts()
-        .iter()
-        .map(|part| part.text(Number::One))
-        .collect();
+    let parts = vocabulary.parts().iter();
+    let texts: Vec<String> = parts.map(|part| part.text(Number::One)).collect();
     let mut points = pollster::block_on(embedder.embed(&texts))?;
-    for (point, _) in points
-        .iter_mut()
-        .zip(&texts)
-        .filter(|(_, text)| text.is_empty())
-    {
-        point.fill(0.0);
+    for (point, text) in points.iter_mut().zip(&texts) {
+        if text.is_empty() {
+            point.fill(0.0);
+        }
     }
     Ok(HostTensor {
         shape: vec![points.len(), points.first().map_or(0, Vec::len)],
@@ -147,9 +142,9 @@ impl Scale {
         let count = directions.len().max(1) as f32;
         let mut mean = vec![0.0; directions.first().map_or(0, Vec::len)];
         for row in directions {
-            mean.iter_mut()
-                .zip(row)
-                .for_each(|(sum, x)| *sum += x / count);
+            for (sum, x) in mean.iter_mut().zip(row) {
+                *sum += x / count;
+            }
         }
         let squares = directions.iter().flat_map(|row| {
             let differences = row.iter().zip(&mean);
@@ -170,10 +165,8 @@ impl Scale {
 
 /// Fits the detectors and moves the scale of the inputs into their weights.
 fn of_photos(seen: &[(Seen, f32)], parts: usize, device: &Device) -> anyhow::Result<Tensors> {
-    let directions: Vec<Vec<f32>> = seen
-        .iter()
-        .map(|(photo, _)| direction(&photo.point))
-        .collect();
+    let points = seen.iter().map(|(photo, _)| &photo.point);
+    let directions: Vec<Vec<f32>> = points.map(|point| direction(point)).collect();
     let scale = Scale::of(&directions);
     let truth = |known: &Option<bool>| f32::from(u8::from(*known == Some(true)));
     let rows = Rows {
@@ -208,12 +201,8 @@ fn of_photos(seen: &[(Seen, f32)], parts: usize, device: &Device) -> anyhow::Res
             continue;
         }
         row.iter_mut().for_each(|weight| *weight /= scale.deviation);
-        let centre: f32 = row
-            .iter()
-            .zip(&scale.mean)
-            .map(|(weight, mean)| weight * mean)
-            .sum();
-        *bias -= centre;
+        let products = row.iter().zip(&scale.mean);
+        *bias -= products.map(|(weight, mean)| weight * mean).sum::<f32>();
     }
     let tensor = |shape: Vec<usize>, data| HostTensor { shape, data };
     Ok(Tensors {
@@ -239,22 +228,14 @@ mod tests {
         let vocabulary = Vocabulary::from_tsv(tsv).unwrap();
         // Kites lie to the right, whatever the radius; no photo shows a boat.
         let photo = |index: usize| {
-            let (side, radius) = (
-                if index.is_multiple_of(2) { 1.0 } else { -1.0 },
-                1.0 + (index % 7) as f32,
-            );
+            let side = [1.0, -1.0][index % 2];
+            let radius = 1.0 + (index % 7) as f32;
             let point = vec![side * radius, radius, 0.1 * (index % 3) as f32];
-            (
-                Seen {
-                    point,
-                    known: vec![Some(side > 0.0), Some(false)],
-                },
-                1.0,
-            )
+            let known = vec![Some(side > 0.0), Some(false)];
+            (Seen { point, known }, 1.0)
         };
         let seen: Vec<_> = (0..60).map(photo).collect();
-        let tensors = of_photos(&seen, 2, &Device::default()).unwrap();
-        let mut tensors = tensors;
+        let mut tensors = of_photos(&seen, 2, &Device::default()).unwrap();
         let origin = HostTensor {
             shape: vec![2, 3],
             data: vec![0.0; 6],

@@ -77,14 +77,10 @@ pub(super) fn labelled(vocabulary: &Vocabulary, taxonomy: &Taxonomy, label: &str
 
 /// Completes what is known of some parts: a part below one that is not shown is not shown either.
 fn completed(vocabulary: &Vocabulary, known: impl Fn(PartIx) -> Option<bool>) -> Known {
+    let is_missing = |ix: &PartIx| known(*ix) == Some(false);
     let of_part = |ix: PartIx| {
-        let mut above = vocabulary.ancestors(ix).iter();
-        let is_missing = |known: Option<bool>| known == Some(false);
-        known(ix).or_else(|| {
-            above
-                .any(|above| is_missing(known(*above)))
-                .then_some(false)
-        })
+        let above = vocabulary.ancestors(ix);
+        known(ix).or_else(|| above.iter().any(is_missing).then_some(false))
     };
     vocabulary.indices().map(of_part).collect()
 }
@@ -134,11 +130,8 @@ impl Described {
 
     /// Returns the files of the images, with what they show.
     pub(super) fn images(&self, vocabulary: &Vocabulary) -> Vec<(PathBuf, Known)> {
-        let looked_for: BTreeSet<PartIx> = self
-            .vocabulary
-            .iter()
-            .filter_map(|id| vocabulary.find(id))
-            .collect();
+        let ids = self.vocabulary.iter();
+        let looked_for: BTreeSet<PartIx> = ids.filter_map(|id| vocabulary.find(id)).collect();
         let image = |image: &DescribedImage| {
             let mut shown: BTreeSet<PartIx> = BTreeSet::new();
             for ix in image.shows.iter().filter_map(|id| vocabulary.find(id)) {
@@ -164,13 +157,8 @@ impl Described {
 /// Returns a file, or where it is missing the one that has its name in another format.
 fn present(file: PathBuf) -> PathBuf {
     let others = ["jpg", "png", "webp"].map(|format| file.with_extension(format));
-    match file.exists() {
-        true => file,
-        false => others
-            .into_iter()
-            .find(|other| other.exists())
-            .unwrap_or(file),
-    }
+    let mut files = std::iter::once(file.clone()).chain(others);
+    files.find(|file| file.exists()).unwrap_or(file)
 }
 
 /// Embeds a photo.

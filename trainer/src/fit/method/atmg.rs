@@ -16,23 +16,15 @@ impl Method for Atmg {
 
     fn loss(&self, step: &StepContext<'_>) -> anyhow::Result<LossTerms> {
         let (images, texts) = step.pairs();
-        let apex = self.0.image_apex;
-        let contrast = step.contrast();
-        let weight = self.0.centroid;
-        let c = step.curvature()?;
-        let terms = loss::atmg(
-            images.clone(),
-            texts,
-            c.clone(),
-            contrast.clone(),
-            apex,
-            weight,
-        );
+        let (apex, weight) = (self.0.image_apex, self.0.centroid);
+        let (c, contrast) = (step.curvature()?, step.contrast());
+        let scale = contrast.scale();
+        let terms = loss::atmg(images.clone(), texts, c.clone(), contrast, apex, weight);
         // As in zero-shot classification: the similarity is the angle at the text.
         let similarity = |x, y| {
             let angles = cone::pairwise_exterior_angle(y, x, c.clone());
             angles.transpose().neg()
         };
-        Ok(step.with_distillation(terms, images, contrast.scale(), similarity))
+        Ok(step.with_distillation(terms, images, scale, similarity))
     }
 }

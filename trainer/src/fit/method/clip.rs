@@ -4,7 +4,6 @@ use burn::tensor::Tensor;
 use espalier_core::loss::{self, LossTerms};
 use espalier_core::model::LiftKind;
 
-use super::context::chance_level_of_pairs;
 use super::definition::{Method, StepContext};
 use crate::config::ClipOptions;
 
@@ -23,7 +22,7 @@ impl Method for Clip {
         Ok(step.with_nouns(terms, cosine, None))
     }
 
-    fn chance_level(&self, batch_size: usize) -> Option<(&'static str, f64)> {
-        Some(chance_level_of_pairs(self.0.boxes_as_pairs, batch_size))
+    fn pairs_per_sample(&self) -> Option<usize> {
+        Some(if self.0.boxes_as_pairs { 2 } else { 1 })
     }
 }

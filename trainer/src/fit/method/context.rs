@@ -22,15 +22,6 @@ const ANCHOR_SCALE: f32 = 20.0;
 /// changes logits by as much as a change of 0.003 in a cosine.
 const RADIUS_VARIANCE_WEIGHT: f64 = 30.0;
 
-/// Returns the name and chance level of the contrastive term for such pairs.
-pub(super) fn chance_level_of_pairs(
-    boxes_as_pairs: bool,
-    batch_size: usize,
-) -> (&'static str, f64) {
-    let pairs = if boxes_as_pairs { 2 } else { 1 };
-    ("contrastive", ((pairs * batch_size) as f64).ln())
-}
-
 impl StepContext<'_> {
     /// Returns minus the curvature, `[1, 1]`.
     ///
@@ -124,21 +115,14 @@ impl StepContext<'_> {
         let targets = labels.targets.clone().repeat_dim(0, rows / samples.max(1));
         let texts = self.text_points(&labels.texts);
         let scale = self.model.logit_scale.value();
-        let terms = self.with_classifier_targets(
-            terms,
-            (image_points.clone(), texts.clone()),
-            scale.clone(),
-            &similarity,
-        );
+        let points = (image_points.clone(), texts.clone());
+        let terms = self.with_classifier_targets(terms, points, scale.clone(), &similarity);
         if self.loss_config.labels == 0.0 {
             return terms;
         }
         let similarities = similarity(image_points, texts.clone());
-        let terms = terms.plus(
-            "labels",
-            self.loss_config.labels,
-            label_contrast(similarities, targets, scale.clone()),
-        );
+        let term = label_contrast(similarities, targets, scale.clone());
+        let terms = terms.plus("labels", self.loss_config.labels, term);
         let Some((outliers, target)) = &labels.outliers else {
             return terms;
         };
@@ -187,29 +171,20 @@ impl StepContext<'_> {
         let terms = match (&self.inputs.anchors, labels) {
             (Some(anchors), Some(labels)) => {
                 let nodes = labels.nodes.clone().narrow(0, 0, distill.labels);
-                let cosines =
-                    (normalize(known.clone()) * anchors.clone().select(0, nodes)).sum_dim(1);
+                let anchors = anchors.clone().select(0, nodes);
+                let cosines = (normalize(known.clone()) * anchors).sum_dim(1);
                 let log_norms = known.clone().square().sum_dim(1).log() * 0.5;
                 let log_norm_variance = (log_norms.clone() - log_norms.mean_dim(0)).square().mean();
-                let terms = terms.plus(
-                    "anchor",
-                    self.loss_config.anchor,
-                    (cosines.neg() + 1.0).mean(),
-                );
-                terms.plus(
-                    "anchor_radius",
-                    self.loss_config.anchor * RADIUS_VARIANCE_WEIGHT,
-                    log_norm_variance,
-                )
+                let weight = self.loss_config.anchor;
+                let terms = terms.plus("anchor", weight, (cosines.neg() + 1.0).mean());
+                let weight = weight * RADIUS_VARIANCE_WEIGHT;
+                terms.plus("anchor_radius", weight, log_norm_variance)
             }
             _ => terms,
         };
         let term = |image_points, targets| {
-            label_contrast(
-                similarity(image_points, known.clone()),
-                targets,
-                scale.clone(),
-            )
+            let similarities = similarity(image_points, known.clone());
+            label_contrast(similarities, targets, scale.clone())
         };
         let first = term(image_points, distill.targets.clone());
         let terms = terms.plus("distill", self.loss_config.distill, first);
@@ -273,11 +248,8 @@ impl StepContext<'_> {
         }
         let (general, specific) = (node_radii.select(0, columns), noun_radii.select(0, rows));
         let term = radial_order(general, specific, ORDER_MARGIN);
-        terms.plus(
-            "nouns_order",
-            self.loss_config.nouns * self.loss_config.order,
-            term,
-        )
+        let weight = self.loss_config.nouns * self.loss_config.order;
+        terms.plus("nouns_order", weight, term)
     }
 
     /// Adds the order of texts by their radii, and the variance of the logarithmic radii of the captions

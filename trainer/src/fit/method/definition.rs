@@ -56,9 +56,16 @@ pub trait Method: Send + Sync {
     /// the model not the space of [`lift`](Self::lift).
     fn loss(&self, step: &StepContext<'_>) -> anyhow::Result<LossTerms>;
 
+    /// Returns the number of pairs that the contrastive term has of each sample; `None` where its value
+    /// for an untrained model is not known.
+    fn pairs_per_sample(&self) -> Option<usize> {
+        Some(1)
+    }
+
     /// Returns the name of a term and its value for an untrained model (chance level); `None` where
     /// there is no such value.
     fn chance_level(&self, batch_size: usize) -> Option<(&'static str, f64)> {
-        Some(("contrastive", (batch_size as f64).ln()))
+        let pairs = self.pairs_per_sample()? * batch_size;
+        Some(("contrastive", (pairs as f64).ln()))
     }
 }

@@ -4,7 +4,6 @@ use espalier_core::geometry::lorentz;
 use espalier_core::loss::{self, LossTerms};
 use espalier_core::model::LiftKind;
 
-use super::context::chance_level_of_pairs;
 use super::definition::{Method, StepContext};
 use crate::config::MeruOptions;
 
@@ -17,17 +16,10 @@ impl Method for Meru {
 
     fn loss(&self, step: &StepContext<'_>) -> anyhow::Result<LossTerms> {
         let (images, texts) = step.pairs();
-        let weight = self.0.entail * step.entail_ramp;
-        let c = step.curvature()?;
-        let form = self.0.angles.formula();
-        let terms = loss::meru(
-            images.clone(),
-            texts.clone(),
-            c.clone(),
-            step.contrast(),
-            weight,
-            form,
-        );
+        let (weight, form) = (self.0.entail * step.entail_ramp, self.0.angles.formula());
+        let (c, contrast) = (step.curvature()?, step.contrast());
+        let (x, y) = (images.clone(), texts.clone());
+        let terms = loss::meru(x, y, c.clone(), contrast, weight, form);
         let similarity = |x, y| lorentz::pairwise_dist(x, y, c.clone()).neg();
         let radius = |x| lorentz::dist0(x, c.clone());
         let terms = step.with_labels(terms, images, similarity);
@@ -35,7 +27,7 @@ impl Method for Meru {
         Ok(step.with_radii(terms, texts, radius))
     }
 
-    fn chance_level(&self, batch_size: usize) -> Option<(&'static str, f64)> {
-        Some(chance_level_of_pairs(self.0.boxes_as_pairs, batch_size))
+    fn pairs_per_sample(&self) -> Option<usize> {
+        Some(if self.0.boxes_as_pairs { 2 } else { 1 })
     }
 }

@@ -38,7 +38,7 @@ impl Method for Parts {
         })
     }
 
-    fn chance_level(&self, _batch_size: usize) -> Option<(&'static str, f64)> {
+    fn pairs_per_sample(&self) -> Option<usize> {
         None
     }
 }

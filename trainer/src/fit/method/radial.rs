@@ -81,7 +81,7 @@ impl Method for Radial {
         Ok(loss::radial(&points, self.weights))
     }
 
-    fn chance_level(&self, _batch_size: usize) -> Option<(&'static str, f64)> {
+    fn pairs_per_sample(&self) -> Option<usize> {
         None
     }
 }

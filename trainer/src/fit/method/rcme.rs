@@ -68,7 +68,7 @@ impl Method for Rcme {
         Ok(step.with_distillation(terms, images, scale, cosine))
     }
 
-    fn chance_level(&self, _batch_size: usize) -> Option<(&'static str, f64)> {
+    fn pairs_per_sample(&self) -> Option<usize> {
         None
     }
 }

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use espalier_core::input::{TokenBatch, Tokenizer};
-use espalier_core::taxonomy::{NodeIx, Taxonomy};
+use espalier_core::taxonomy::Taxonomy;
 use espalier_core::words::with_article;
 use espalier_data::records::random::{Purpose, Random};
 use espalier_data::{Batch, BatchContent};
@@ -35,14 +35,6 @@ impl HypernymReplacer {
         }
     }
 
-    /// Returns the ancestors of a node that can be named in a caption.
-    fn ancestors(&self, ix: NodeIx) -> Vec<NodeIx> {
-        let ancestors = self.taxonomy.ancestors(ix).iter().copied();
-        ancestors
-            .filter(|a| self.taxonomy.is_informative(*a))
-            .collect()
-    }
-
     /// Replaces some phrases of a batch; the choice depends only on the seed and the step.
     pub fn apply(&self, batch: &mut Batch, step: u64) {
         let BatchContent::Boxed { phrases, .. } = &mut batch.content else {
@@ -51,27 +43,25 @@ impl HypernymReplacer {
         if self.probability == 0.0 {
             return;
         }
-        let mut rows: Vec<Vec<u32>> = phrases
-            .ids
-            .chunks(phrases.len.max(1))
-            .map(<[u32]>::to_vec)
-            .collect();
+        let rows = phrases.ids.chunks(phrases.len.max(1));
+        let mut rows: Vec<Vec<u32>> = rows.map(<[u32]>::to_vec).collect();
         for (i, (row, synset)) in rows.iter_mut().zip(&batch.synsets).enumerate() {
             let mut random = Random::new(self.seed, Purpose::Hypernym, step, i as u64);
             let node = synset.as_ref().and_then(|id| self.taxonomy.find(id));
             let Some(node) = node.filter(|_| random.uniform() < self.probability) else {
                 continue;
             };
-            let ancestors = self.ancestors(node);
+            let mut ancestors = self.taxonomy.ancestors(node).to_vec();
+            // Those that can be named in a caption.
+            ancestors.retain(|ancestor| self.taxonomy.is_informative(*ancestor));
             if ancestors.is_empty() {
                 continue;
             }
             let at = random.below(ancestors.len() as u32) as usize;
             let name = self.taxonomy.name(ancestors[at]);
-            let text = if random.uniform() < 0.5 {
-                with_article(name)
-            } else {
-                name.to_owned()
+            let text = match random.uniform() < 0.5 {
+                true => with_article(name),
+                false => name.to_owned(),
             };
             *row = self.tokenizer.encode(&text, self.context);
         }

@@ -77,25 +77,24 @@ impl LabelTexts {
         }))
     }
 
-    /// Adds labels to a batch; the choice depends only on the seed and the step. `teacher_outputs`
-    /// are those for this batch.
+    /// Returns the labels of a batch; the choice depends only on the seed and the step.
+    /// `teacher_outputs` are those for this batch.
     ///
     /// # Errors
     /// If the images of the batch are cached features, but there are none of outlier images.
-    pub fn apply(
+    pub fn of_step(
         &self,
-        batch: &mut Batch,
+        batch: &Batch,
         step: u64,
         teacher_outputs: Option<TeacherOutputs>,
-    ) -> anyhow::Result<()> {
+    ) -> anyhow::Result<LabelBatch> {
         let random = &mut Random::new(self.seed, Purpose::Labels, step, 0);
-        let true_labels: Vec<Option<usize>> = batch
-            .synsets
-            .iter()
-            .map(|id| self.taxonomy.find(id.as_deref()?))
-            .map(|ix| self.label_index.get(&ix?).copied())
-            .map(|index| index.filter(|_| self.has_label_loss))
-            .collect();
+        let label = |id: &Option<String>| {
+            let ix = self.taxonomy.find(id.as_deref()?)?;
+            let index = self.label_index.get(&ix).copied();
+            index.filter(|_| self.has_label_loss)
+        };
+        let true_labels: Vec<Option<usize>> = batch.synsets.iter().map(label).collect();
         let chosen = self.choose(&true_labels, teacher_outputs.as_ref(), random);
         let texts: Vec<String> = chosen.iter().map(|at| self.text(*at, random)).collect();
         let mut targets = Vec::with_capacity(true_labels.len() * chosen.len());
@@ -123,19 +122,15 @@ impl LabelTexts {
             }
             None => None,
         };
-        batch.labels = Some(LabelBatch {
+        let labels = self.taxonomy.labelled();
+        let distilled = teacher_outputs.zip(self.distill.as_ref());
+        Ok(LabelBatch {
             texts: self.tokenizer.encode_batch(&texts, self.context),
-            nodes: chosen
-                .iter()
-                .map(|at| self.taxonomy.labelled()[*at])
-                .collect(),
+            nodes: chosen.iter().map(|at| labels[*at]).collect(),
             targets,
             outliers,
-            distill: teacher_outputs
-                .zip(self.distill.as_ref())
-                .map(|(teacher_outputs, distill)| distill.targets(teacher_outputs, &chosen)),
-        });
-        Ok(())
+            distill: distilled.map(|(outputs, distill)| distill.targets(outputs, &chosen)),
+        })
     }
 
     /// Draws as many outlier images as the batch has samples.
@@ -164,17 +159,15 @@ impl LabelTexts {
         random: &mut Random,
     ) -> Vec<usize> {
         let count = self.shares.len();
-        let limit = self
-            .distill
-            .as_ref()
-            .map_or(MAX_LABELS, |d| d.max_labels(count));
+        let distill = self.distill.as_ref();
+        let limit = distill.map_or(MAX_LABELS, |distill| distill.max_labels(count));
         let mut all: Vec<usize> = (0..count).collect();
         if count > limit {
             random.shuffle(&mut all);
             // Labels in the batch come first, then the teacher's likely labels, then the others in
             // shuffled order.
             let mut rank = vec![2; count];
-            if let (Some(distill), Some(teacher_outputs)) = (&self.distill, teacher_outputs) {
+            if let (Some(distill), Some(teacher_outputs)) = (distill, teacher_outputs) {
                 let likely = distill.likely(teacher_outputs, limit);
                 likely.into_iter().for_each(|at| rank[at] = 1);
             }
@@ -183,7 +176,7 @@ impl LabelTexts {
             let shown = rank.iter().filter(|rank| **rank == 0).count();
             all.truncate(limit.max(shown));
         }
-        if let Some(distill) = &self.distill {
+        if let Some(distill) = distill {
             all.sort_by_key(|at| !distill.knows(*at));
         }
         all
@@ -194,10 +187,9 @@ impl LabelTexts {
         let names = &self.taxonomy.node(self.taxonomy.labelled()[at]).names;
         let mut draw_below = |n: usize| random.below(n as u32) as usize;
         // The first name is the one that ladders and benchmarks use.
-        let name = if draw_below(2) == 0 {
-            0
-        } else {
-            draw_below(names.len())
+        let name = match draw_below(2) {
+            0 => 0,
+            _ => draw_below(names.len()),
         };
         prompt(&self.prompts[draw_below(self.prompts.len())], &names[name])
     }
@@ -216,10 +208,8 @@ impl LabelTexts {
             };
             let near: Vec<f64> = labels.iter().enumerate().map(weight).collect();
             let sum = near.iter().sum::<f64>().max(f64::MIN_POSITIVE);
-            let mut shares: Vec<f32> = near
-                .iter()
-                .map(|share| (self.smoothing * share / sum) as f32)
-                .collect();
+            let share = |near: &f64| (self.smoothing * near / sum) as f32;
+            let mut shares: Vec<f32> = near.iter().map(share).collect();
             shares[truth] = (1.0 - self.smoothing) as f32;
             shares
         })
@@ -258,8 +248,7 @@ mod tests {
         let mut batch = stream.next().unwrap().unwrap();
         batch.synsets = synsets.map(|s| s.map(str::to_owned)).to_vec();
         let texts = texts.unwrap().unwrap();
-        texts.apply(&mut batch, step, None).unwrap();
-        batch.labels.unwrap()
+        texts.of_step(&batch, step, None).unwrap()
     }
 
     #[test]

@@ -66,18 +66,12 @@ impl StepTexts {
     pub(super) fn apply(&self, batch: &mut Batch, step: u64) -> anyhow::Result<()> {
         self.hypernyms.apply(batch, step);
         if let Some(labels) = &self.labels {
-            let teacher_outputs = self
-                .teacher
-                .as_ref()
-                .map(|teacher| teacher.outputs(batch, step));
-            labels.apply(batch, step, teacher_outputs.transpose()?)?;
+            let teacher = self.teacher.as_ref();
+            let outputs = teacher.map(|teacher| teacher.outputs(batch, step));
+            batch.labels = Some(labels.of_step(batch, step, outputs.transpose()?)?);
         }
-        if let Some(order) = &self.order {
-            order.apply(batch, step);
-        }
-        if let Some(nouns) = &self.nouns {
-            nouns.apply(batch, step);
-        }
+        batch.order = self.order.as_ref().map(|order| order.of_step(step));
+        batch.nouns = self.nouns.as_ref().map(|nouns| nouns.of_step(step));
         batch.anchors = self.anchors.clone();
         Ok(())
     }

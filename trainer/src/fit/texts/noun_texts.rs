@@ -11,9 +11,8 @@ use std::sync::Arc;
 use anyhow::Context;
 use espalier_core::input::Tokenizer;
 use espalier_core::taxonomy::{NodeIx, Taxonomy};
-use espalier_data::Batch;
 use espalier_data::batches::text_batch::NounBatch;
-use espalier_data::nouns::concepts::Concepts;
+use espalier_data::nouns::concepts::{Concept, Concepts};
 use espalier_data::nouns::generality::Generality;
 use espalier_data::nouns::noun_senses::NounSenses;
 use espalier_data::nouns::wordnet::Nouns;
@@ -41,34 +40,33 @@ const LENGTH_POWER: f64 = 2.0;
 /// many.
 const SENSE_POWER: f64 = 0.75;
 
-/// What a noun belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Target {
-    /// A node of the taxonomy.
-    Node(NodeIx),
-    /// A general noun outside it, by its index.
-    Concept(usize),
+/// What nouns belong to: a node of the taxonomy, or a general noun outside it.
+struct Target {
+    /// Its names, the usual one first.
+    names: Vec<String>,
+    generality: f32,
+    /// Indices of the targets above it that people commonly name, the nearest first.
+    above: Vec<usize>,
 }
 
-/// A name that can be sampled, and the targets that it belongs to with their shares.
+/// A name that can be sampled, and the indices of the targets that it belongs to with their shares.
 #[derive(Clone, Debug)]
 struct Entry {
     name: String,
-    places: Vec<(Target, f32)>,
+    places: Vec<(usize, f32)>,
     generality: f32,
 }
 
 /// Samples the nouns of a step.
 pub struct NounTexts {
-    taxonomy: Taxonomy,
+    /// The nodes of the taxonomy, then the concepts.
+    targets: Vec<Target>,
     concepts: Concepts,
     /// Names of nodes, then of other nouns.
     of_nodes: Vec<Entry>,
     of_nouns: Vec<Entry>,
     /// Cumulative sampling weights of the nouns.
     cumulative: Vec<f64>,
-    /// Generality of each node of the taxonomy.
-    node_generality: Vec<f32>,
     tokenizer: Arc<Tokenizer>,
     context: usize,
     count: usize,
@@ -85,12 +83,8 @@ impl NounTexts {
         tokenizer: &Arc<Tokenizer>,
         config: &TrainConfig,
     ) -> anyhow::Result<Option<Self>> {
-        let Some(path) = config
-            .dataset
-            .nouns
-            .as_ref()
-            .filter(|_| config.loss.nouns > 0.0)
-        else {
+        let path = config.dataset.nouns.as_ref();
+        let Some(path) = path.filter(|_| config.loss.nouns > 0.0) else {
             return Ok(None);
         };
         let nouns = Nouns::open(path)?;
@@ -110,10 +104,8 @@ impl NounTexts {
         let concepts = Concepts::new(taxonomy, nouns, &generality, config.dataset.general_nouns);
         // A noun that belongs to no target is only used for the generality term.
         let takes_all = config.loss.generality > 0.0;
-        let names: BTreeSet<&str> = nouns
-            .iter()
-            .flat_map(|(_, noun)| noun.names.iter().map(String::as_str))
-            .collect();
+        let names = nouns.iter().flat_map(|(_, noun)| &noun.names);
+        let names: BTreeSet<&String> = names.collect();
         let (mut of_nouns, mut cumulative, mut sum) = (Vec::new(), Vec::new(), 0.0);
         for name in names {
             let places = places(taxonomy, nouns, &concepts, &senses, name);
@@ -123,14 +115,13 @@ impl NounTexts {
             sum += weight(name, senses.of(name).len(), tokenizer);
             cumulative.push(sum);
             of_nouns.push(Entry {
-                name: name.to_owned(),
+                name: name.clone(),
                 places,
                 generality: generality.of_name(name),
             });
         }
-        let nodes = (0..taxonomy.nodes().len() as u32).map(NodeIx);
-        let node_generality: Vec<f32> = nodes.map(|ix| generality.of_node(ix)).collect();
-        let of_nodes = node_names(taxonomy, &node_generality);
+        let targets = targets(taxonomy, &concepts, &generality);
+        let of_nodes = node_names(taxonomy, &targets);
         anyhow::ensure!(
             !of_nouns.is_empty() && !of_nodes.is_empty(),
             "expected nouns at or below nodes of the taxonomy, found none of {}; both are matched by \
@@ -139,12 +130,11 @@ impl NounTexts {
             taxonomy.node(taxonomy.root()).id
         );
         Ok(Self {
-            taxonomy: taxonomy.clone(),
+            targets,
             concepts,
             of_nodes,
             of_nouns,
             cumulative,
-            node_generality,
             tokenizer: Arc::clone(tokenizer),
             context: config.model.architecture().text.context,
             count: config.dataset.nouns_per_step,
@@ -152,15 +142,11 @@ impl NounTexts {
         })
     }
 
-    /// Adds nouns to a batch; the choice depends only on the seed and the step.
-    pub fn apply(&self, batch: &mut Batch, step: u64) {
-        batch.nouns = Some(self.batch(step));
-    }
-
-    fn batch(&self, step: u64) -> NounBatch {
+    /// Returns the nouns of a step; the choice depends only on the seed and the step.
+    pub fn of_step(&self, step: u64) -> NounBatch {
         let random = &mut Random::new(self.seed, Purpose::Nouns, step, 0);
-        let mut columns: BTreeMap<Target, usize> = BTreeMap::new();
-        let mut order: Vec<Target> = Vec::new();
+        let mut column_of: BTreeMap<usize, usize> = BTreeMap::new();
+        let mut columns: Vec<usize> = Vec::new();
         let mut rows: Vec<Vec<(usize, f32)>> = Vec::with_capacity(self.count);
         let (mut texts, mut below) = (Vec::with_capacity(self.count), Vec::new());
         let mut generality = Vec::with_capacity(self.count);
@@ -169,10 +155,10 @@ impl NounTexts {
             texts.push(phrase(&entry.name, random));
             generality.push(entry.generality);
             let mut shares = Vec::new();
-            let mut add = |target: Target, share: f32, is_above: bool| {
-                let column = *columns.entry(target).or_insert_with(|| {
-                    order.push(target);
-                    order.len() - 1
+            let mut add = |target: usize, share: f32, is_above: bool| {
+                let column = *column_of.entry(target).or_insert_with(|| {
+                    columns.push(target);
+                    columns.len() - 1
                 });
                 shares.push((column, share));
                 if is_above {
@@ -180,7 +166,7 @@ impl NounTexts {
                 }
             };
             for &(target, share) in &entry.places {
-                let is_above = !self.is_name_of(&entry.name, target);
+                let is_above = !self.targets[target].names.contains(&entry.name);
                 match self.ancestor(target, random) {
                     Some(above) => {
                         add(target, share * DEEPEST, is_above);
@@ -191,22 +177,22 @@ impl NounTexts {
             }
             rows.push(shares);
         }
-        let mut targets = vec![0.0; rows.len() * order.len()];
+        let mut targets = vec![0.0; rows.len() * columns.len()];
         for (row, shares) in rows.iter().enumerate() {
             for (column, share) in shares {
-                targets[row * order.len() + column] += share;
+                targets[row * columns.len() + column] += share;
             }
         }
-        let nodes: Vec<String> = order
-            .iter()
-            .map(|target| phrase(self.name(*target), random))
-            .collect();
-        generality.extend(order.iter().map(|target| self.generality(*target)));
+        let mut nodes = Vec::with_capacity(columns.len());
+        for target in columns.iter().map(|target| &self.targets[*target]) {
+            nodes.push(phrase(&target.names[0], random));
+            generality.push(target.generality);
+        }
         NounBatch {
             generality,
             nouns: self.tokenizer.encode_batch(&texts, self.context),
             nodes: self.tokenizer.encode_batch(&nodes, self.context),
-            columns: order.iter().map(|target| self.index(*target)).collect(),
+            columns,
             targets,
             below,
         }
@@ -215,35 +201,6 @@ impl NounTexts {
     /// Returns the target directions of the concepts, `[concepts, width]`.
     pub fn directions(&self, width: usize) -> Vec<f32> {
         self.concepts.directions(width)
-    }
-
-    fn name(&self, target: Target) -> &str {
-        match target {
-            Target::Node(ix) => self.taxonomy.name(ix),
-            Target::Concept(index) => self.concepts.get(index).map_or("", |c| c.name.as_str()),
-        }
-    }
-
-    fn generality(&self, target: Target) -> f32 {
-        match target {
-            Target::Node(ix) => self.node_generality[ix.index()],
-            Target::Concept(index) => self.concepts.get(index).map_or(0.0, |c| c.generality),
-        }
-    }
-
-    /// Returns the index of a target among all: the nodes, then the concepts.
-    fn index(&self, target: Target) -> usize {
-        match target {
-            Target::Node(ix) => ix.index(),
-            Target::Concept(index) => self.taxonomy.nodes().len() + index,
-        }
-    }
-
-    fn is_name_of(&self, name: &str, target: Target) -> bool {
-        match target {
-            Target::Node(ix) => self.taxonomy.node(ix).names.iter().any(|own| own == name),
-            Target::Concept(_) => self.name(target) == name,
-        }
     }
 
     fn draw(&self, random: &mut Random) -> &Entry {
@@ -257,26 +214,13 @@ impl NounTexts {
     }
 
     /// Samples a nameable ancestor of a target, near ones more often; `None` where there is none.
-    fn ancestor(&self, target: Target, random: &mut Random) -> Option<Target> {
-        let all: Vec<Target> = match target {
-            Target::Node(ix) => {
-                let path = self.taxonomy.path_to(ix);
-                let above = path.into_iter().rev().skip(1);
-                let nameable = above.filter(|ix| self.taxonomy.is_nameable(*ix));
-                nameable.map(Target::Node).collect()
-            }
-            Target::Concept(index) => {
-                let above = self.concepts.get(index).map_or(&[][..], |c| &c.above);
-                above.iter().copied().map(Target::Concept).collect()
-            }
-        };
-        let mut up = all.into_iter();
+    fn ancestor(&self, target: usize, random: &mut Random) -> Option<usize> {
+        let mut up = self.targets[target].above.iter().copied();
         let mut found = up.next()?;
-        while random.uniform() >= STOP_CLIMBING {
-            match up.next() {
-                Some(next) => found = next,
-                None => break,
-            }
+        while random.uniform() >= STOP_CLIMBING
+            && let Some(next) = up.next()
+        {
+            found = next;
         }
         Some(found)
     }
@@ -284,43 +228,64 @@ impl NounTexts {
 
 /// Returns the sampling weight of a noun with this number of senses.
 fn weight(name: &str, senses: usize, tokenizer: &Tokenizer) -> f64 {
-    let tokens = tokenizer
-        .encode(name, usize::MAX)
-        .len()
-        .saturating_sub(2)
-        .max(1);
-    let mut weight = (senses as f64).powf(SENSE_POWER) / (tokens as f64).powf(LENGTH_POWER);
+    // Without the start and the end.
+    let tokens = tokenizer.encode(name, usize::MAX).len().saturating_sub(2);
+    let mut weight = (senses as f64).powf(SENSE_POWER) / (tokens.max(1) as f64).powf(LENGTH_POWER);
     if name.chars().any(char::is_uppercase) {
         weight *= PROPER_NAME;
     }
     weight
 }
 
-/// Lists every name of every node that people commonly name, synonyms included.
-fn node_names(taxonomy: &Taxonomy, generality: &[f32]) -> Vec<Entry> {
-    let nodes = (0..).map(NodeIx).zip(taxonomy.nodes());
-    let nameable = nodes.filter(|(ix, node)| node.labelled || taxonomy.is_nameable(*ix));
-    nameable
-        .flat_map(|(ix, node)| node.names.iter().map(move |name| (ix, name)))
-        .map(|(ix, name)| Entry {
-            name: name.clone(),
-            places: vec![(Target::Node(ix), 1.0)],
-            generality: generality[ix.index()],
-        })
-        .collect()
+/// Lists the nodes of a taxonomy, then the concepts outside it.
+fn targets(taxonomy: &Taxonomy, concepts: &Concepts, generality: &Generality<'_>) -> Vec<Target> {
+    let nodes = (0..taxonomy.nodes().len() as u32).map(NodeIx);
+    let nameable: Vec<bool> = nodes.clone().map(|ix| taxonomy.is_nameable(ix)).collect();
+    let of_node = |ix: NodeIx| {
+        let above = taxonomy.path_to(ix).into_iter().rev().skip(1);
+        let above = above.map(NodeIx::index).filter(|at| nameable[*at]);
+        Target {
+            names: taxonomy.node(ix).names.clone(),
+            generality: generality.of_node(ix),
+            above: above.collect(),
+        }
+    };
+    let of_concept = |concept: &Concept| Target {
+        names: vec![concept.name.clone()],
+        generality: concept.generality,
+        above: concept.above.iter().map(|at| nameable.len() + at).collect(),
+    };
+    let concepts = concepts.all().iter().map(of_concept);
+    nodes.map(of_node).chain(concepts).collect()
 }
 
-/// Returns the targets that a name belongs to, over all its senses; shares sum to 1. A node without
-/// a common name is replaced by its nearest ancestor with one. A concept nearer than the node takes
-/// the share [`CONCEPT`], and all of it without such a node; senses without either are left out.
+/// Lists every name of every node that people commonly name, synonyms included.
+fn node_names(taxonomy: &Taxonomy, targets: &[Target]) -> Vec<Entry> {
+    let mut entries = Vec::new();
+    for ((ix, node), target) in (0..).map(NodeIx).zip(taxonomy.nodes()).zip(targets) {
+        if node.labelled || taxonomy.is_nameable(ix) {
+            entries.extend(node.names.iter().map(|name| Entry {
+                name: name.clone(),
+                places: vec![(ix.index(), 1.0)],
+                generality: target.generality,
+            }));
+        }
+    }
+    entries
+}
+
+/// Returns the indices of the targets that a name belongs to, over all its senses; shares sum to 1.
+/// A node without a common name is replaced by its nearest ancestor with one. A concept nearer than
+/// the node takes the share [`CONCEPT`], and all of it without such a node; senses without either are
+/// left out.
 fn places(
     taxonomy: &Taxonomy,
     nouns: &Nouns,
     concepts: &Concepts,
     senses: &NounSenses<'_>,
     name: &str,
-) -> Vec<(Target, f32)> {
-    let mut shares: BTreeMap<Target, f64> = BTreeMap::new();
+) -> Vec<(usize, f32)> {
+    let mut shares: BTreeMap<usize, f64> = BTreeMap::new();
     for sense in senses.of(name) {
         let attached = senses.places(sense.noun);
         let nameable = attached.iter().filter_map(|place| {
@@ -338,18 +303,19 @@ fn places(
             (Some(_), false) => CONCEPT,
         };
         if let Some((index, _)) = concept {
-            *shares.entry(Target::Concept(index)).or_default() += sense.weight * of_concept;
+            let target = taxonomy.nodes().len() + index;
+            *shares.entry(target).or_default() += sense.weight * of_concept;
         }
         for (node, _) in nameable {
             let share = sense.weight * (1.0 - of_concept) / attached.len() as f64;
-            *shares.entry(Target::Node(node)).or_default() += share;
+            *shares.entry(node.index()).or_default() += share;
         }
     }
     // Senses that photos hardly ever show would only blur the target.
     let largest = shares.values().copied().fold(0.0, f64::max);
     shares.retain(|_, share| *share > 0.2 * largest);
     let sum: f64 = shares.values().sum();
-    let normal = |(target, share): (Target, f64)| (target, (share / sum) as f32);
+    let normal = |(target, share): (usize, f64)| (target, (share / sum) as f32);
     shares.into_iter().map(normal).collect()
 }
 
@@ -395,20 +361,19 @@ mod tests {
         let texts = texts();
         let place = |name: &str| {
             let entry = texts.of_nouns.iter().find(|entry| entry.name == name);
-            let target = entry.map(|e| e.places[0].0);
-            target.map(|target| texts.name(target).to_owned())
+            texts.targets[entry.unwrap().places[0].0].names[0].as_str()
         };
-        assert_eq!(place("puppy").as_deref(), Some("dog"));
-        assert_eq!(place("horse").as_deref(), Some("animal"));
-        assert_eq!(place("happiness").as_deref(), Some("state"));
+        assert_eq!(place("puppy"), "dog");
+        assert_eq!(place("horse"), "animal");
+        assert_eq!(place("happiness"), "state");
     }
 
     #[test]
     fn targets_sum_to_one_and_nodes_above_are_known() {
         let texts = texts();
-        let batch = texts.batch(3);
-        assert_eq!(batch, texts.batch(3));
-        assert_ne!(batch, texts.batch(4));
+        let batch = texts.of_step(3);
+        assert_eq!(batch, texts.of_step(3));
+        assert_ne!(batch, texts.of_step(4));
         assert_eq!(batch.nouns.rows, 32);
         for row in batch.targets.chunks(batch.nodes.rows) {
             assert!((row.iter().sum::<f32>() - 1.0).abs() < 1e-5, "{row:?}");
@@ -416,14 +381,9 @@ mod tests {
         assert!(!batch.below.is_empty());
         for (row, column) in &batch.below {
             assert!(batch.targets[row * batch.nodes.rows + column] > 0.0);
-            let (noun, node) = (
-                batch.generality[*row],
-                batch.generality[batch.nouns.rows + column],
-            );
-            assert!(
-                noun < node,
-                "what lies above is more general: {noun} {node}"
-            );
+            let node = batch.generality[batch.nouns.rows + column];
+            let noun = batch.generality[*row];
+            assert!(noun < node, "what lies above is more general");
         }
         assert_eq!(batch.generality.len(), batch.nouns.rows + batch.nodes.rows);
     }

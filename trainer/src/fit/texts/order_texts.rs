@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use espalier_core::caption::prompts::prompt;
-use espalier_core::input::Tokenizer;
+use espalier_core::input::{TokenBatch, Tokenizer};
 use espalier_core::taxonomy::{NodeIx, Taxonomy};
 use espalier_core::words::with_article;
-use espalier_data::Batch;
 use espalier_data::formats::hierarcaps::Hierarcaps;
 use espalier_data::records::random::{Purpose, Random};
 use espalier_eval::prompts;
@@ -44,8 +43,8 @@ impl OrderTexts {
             return Ok(None);
         }
         let below_root = |ix: &NodeIx| taxonomy.path_to(*ix)[1..].to_vec();
-        let paths: Vec<Vec<NodeIx>> = taxonomy.labelled().iter().map(below_root).collect();
-        let paths: Vec<_> = paths.into_iter().filter(|p| p.len() > 1).collect();
+        let paths = taxonomy.labelled().iter().map(below_root);
+        let paths: Vec<Vec<NodeIx>> = paths.filter(|path| path.len() > 1).collect();
         let files = &config.dataset.chains;
         let chains = match files.is_empty() {
             true => Vec::new(),
@@ -67,13 +66,14 @@ impl OrderTexts {
         }))
     }
 
-    /// Adds pairs to a batch; the choice depends only on the seed and the step.
-    pub fn apply(&self, batch: &mut Batch, step: u64) {
+    /// Returns the general texts of a step, then the specific ones; the choice depends only on the seed
+    /// and the step.
+    pub fn of_step(&self, step: u64) -> TokenBatch {
         let random = &mut Random::new(self.seed, Purpose::Order, step, 0);
         let pairs: Vec<[String; 2]> = (0..self.count).map(|_| self.pair(random)).collect();
         let side = |at: usize| pairs.iter().map(move |pair| pair[at].clone());
         let texts: Vec<String> = side(0).chain(side(1)).collect();
-        batch.order = Some(self.tokenizer.encode_batch(&texts, self.context));
+        self.tokenizer.encode_batch(&texts, self.context)
     }
 
     /// Samples a pair, the general text first: of a chain, or of a path. Where there are both, either
@@ -83,28 +83,19 @@ impl OrderTexts {
             (false, false) => random.below(2) == 0,
             (no_chains, _) => !no_chains,
         };
-        match of_chain {
-            true => self.pair_of_chain(random),
-            false => self.pair_of_path(random),
+        if !of_chain {
+            return self.pair_of_path(random);
         }
-    }
-
-    /// Samples two texts of a chain.
-    fn pair_of_chain(&self, random: &mut Random) -> [String; 2] {
-        let mut draw_below = |n: usize| random.below(n as u32) as usize;
-        let chain = &self.chains[draw_below(self.chains.len())];
-        let general = draw_below(chain.len() - 1);
-        let specific = general + 1 + draw_below(chain.len() - general - 1);
-        [general, specific].map(|tier| chain[tier].clone())
+        let chain = &self.chains[random.below(self.chains.len() as u32) as usize];
+        two_below(chain.len(), random).map(|tier| chain[tier].clone())
     }
 
     /// Samples two nodes of a path, both in the same form: bare names, names with articles, names in a
     /// prompt, or names along the path as in chains of ranks.
     fn pair_of_path(&self, random: &mut Random) -> [String; 2] {
+        let path = &self.paths[random.below(self.paths.len() as u32) as usize];
+        let [general, specific] = two_below(path.len(), random);
         let mut draw_below = |n: usize| random.below(n as u32) as usize;
-        let path = &self.paths[draw_below(self.paths.len())];
-        let general = draw_below(path.len() - 1);
-        let specific = general + 1 + draw_below(path.len() - general - 1);
         let name = |at: usize| self.taxonomy.name(path[at]);
         let (form, template) = (draw_below(4), &self.prompts[draw_below(self.prompts.len())]);
         // Chains of ranks skip some nodes of the path.
@@ -122,6 +113,13 @@ impl OrderTexts {
             _ => joined(at),
         })
     }
+}
+
+/// Samples two different numbers below `n`, which is at least 2, the smaller one first.
+fn two_below(n: usize, random: &mut Random) -> [usize; 2] {
+    let first = random.below(n as u32 - 1) as usize;
+    let others = (n - first - 1) as u32;
+    [first, first + 1 + random.below(others) as usize]
 }
 
 #[cfg(test)]

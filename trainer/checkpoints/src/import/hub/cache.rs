@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use espalier_io::exit::usage;
 
-/// Suffix of the name of an incomplete file.
-pub(super) const PART: &str = ".incomplete";
+/// Extension of the name of an incomplete file.
+pub(super) const PART: &str = "incomplete";
 
 /// A repository and one of its revisions, as the user names them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,7 +63,7 @@ pub(super) fn files_below(folder: &Path, prefix: &str, into: &mut Vec<String>) {
         let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
         match fs::metadata(entry.path()) {
             Ok(found) if found.is_dir() => files_below(&entry.path(), &format!("{name}/"), into),
-            Ok(_) if !name.ends_with(PART) => into.push(name),
+            Ok(_) if entry.path().extension().is_none_or(|e| e != PART) => into.push(name),
             _ => {}
         }
     }

@@ -3,7 +3,7 @@
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, IsTerminal, Read, Seek, SeekFrom, Write, stderr};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, anyhow, bail};
 use espalier_io::output::note;
@@ -19,7 +19,7 @@ use super::network::request;
 const MAX_UNSTATED: u64 = 64 << 30;
 
 /// The hub's description of a file.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 pub(super) struct RemoteFile {
     #[serde(rename = "rfilename")]
     pub(super) name: String,
@@ -40,8 +40,7 @@ impl RemoteFile {
     pub(super) fn by_name(name: String) -> Self {
         Self {
             name,
-            size: None,
-            lfs: None,
+            ..Self::default()
         }
     }
 
@@ -65,9 +64,7 @@ pub(super) fn fetch(
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
     }
-    let mut part = path.as_os_str().to_owned();
-    part.push(PART);
-    let part = PathBuf::from(part);
+    let part = path.with_added_extension(PART);
     let mut file = OpenOptions::new()
         .create(true)
         .truncate(false)

@@ -66,20 +66,16 @@ impl Machine<'_> {
                 [view] => self.arena.get(*view) == &Node::None,
                 _ => false,
             };
-            is_complete.then_some(())?;
             let Node::Known(Known::StorageType(number)) = self.arena.get(*number) else {
                 return None;
             };
-            (self.arena.text(*kind)? == "storage").then_some(())?;
-            Some(Storage {
-                key: self
-                    .arena
-                    .text(*key)
-                    .filter(|key| key.len() <= MAX_KEY)?
-                    .to_owned(),
+            let key = self.arena.text(*key).filter(|key| key.len() <= MAX_KEY)?;
+            let storage = Storage {
+                key: key.to_owned(),
                 number: *number,
                 len: self.arena.size(*len)?,
-            })
+            };
+            (is_complete && self.arena.text(*kind)? == "storage").then_some(storage)
         };
         let storage = read().ok_or("a reference does not name a storage of numbers")?;
         self.push(Node::Storage(storage))
@@ -91,10 +87,8 @@ impl Machine<'_> {
         let Node::Known(function) = *self.arena.get(function) else {
             return Err("a call of something that is not a function".into());
         };
-        let arguments = self
-            .arena
-            .parts(arguments)
-            .ok_or("a call without a tuple of arguments")?;
+        let arguments = self.arena.parts(arguments);
+        let arguments = arguments.ok_or("a call without a tuple of arguments")?;
         let node = match (function, arguments) {
             (Known::RebuildTensor, _) => {
                 let tensor = rebuild_tensor(&self.arena, arguments)?;
@@ -130,24 +124,17 @@ impl Machine<'_> {
 
     /// Returns the entries of a dictionary that is given as a list of pairs.
     fn items(&self, list: Ref) -> Step<Vec<(Ref, Ref)>> {
-        let items = self
-            .arena
-            .parts(list)
-            .ok_or("a dictionary is not given as a list")?;
-        items
-            .iter()
-            .map(|pair| match self.arena.parts(*pair) {
-                Some([key, value]) => Ok((*key, *value)),
-                _ => Err("an entry of a dictionary is not a pair".to_owned()),
-            })
-            .collect()
+        let items = self.arena.parts(list);
+        let items = items.ok_or("a dictionary is not given as a list")?;
+        let pairs = items.iter().map(|pair| match self.arena.parts(*pair) {
+            Some([key, value]) => Ok((*key, *value)),
+            _ => Err("an entry of a dictionary is not a pair".to_owned()),
+        });
+        pairs.collect()
     }
 }
 
 /// Returns the tensor that `_rebuild_tensor_v2` would create from its arguments.
-///
-/// # Errors
-/// A message that says what is wrong with the arguments.
 fn rebuild_tensor(arena: &Arena, arguments: &[Ref]) -> Result<TensorView, String> {
     let sizes = |at: Ref| -> Option<Vec<usize>> {
         let parts = arena

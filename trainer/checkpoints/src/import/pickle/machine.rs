@@ -71,8 +71,12 @@ impl Machine<'_> {
             0x88 => self.push(Node::Bool(true))?,
             0x89 => self.push(Node::Bool(false))?,
             b'K' | b'M' | b'J' | 0x8a | 0x8b | b'G' => self.number(code)?,
-            b'X' | 0x8c | 0x8d => self.text(code)?,
-            b'B' | b'C' | 0x8e | b'T' | b'U' | 0x96 => self.skip_bytes(code)?,
+            0x8c => self.text(1)?,
+            b'X' => self.text(4)?,
+            0x8d => self.text(8)?,
+            b'C' | b'U' => self.skip_bytes(1)?,
+            b'B' | b'T' => self.skip_bytes(4)?,
+            0x8e | 0x96 => self.skip_bytes(8)?,
             b'(' => self.marks.push(self.stack.len()),
             b'0' => drop(self.pop()?),
             b'1' => drop(self.above_mark()?),
@@ -190,23 +194,14 @@ impl Machine<'_> {
         self.push(node)
     }
 
-    fn text(&mut self, code: u8) -> Step {
-        let width = match code {
-            0x8c => 1,
-            b'X' => 4,
-            _ => 8,
-        };
+    /// Reads a text behind its length, which takes `width` bytes.
+    fn text(&mut self, width: usize) -> Step {
         let size = self.length(width)?;
         let text = String::from_utf8_lossy(self.take(size)?).into_owned();
         self.push(Node::Text(text))
     }
 
-    fn skip_bytes(&mut self, code: u8) -> Step {
-        let width = match code {
-            b'C' | b'U' => 1,
-            b'B' | b'T' => 4,
-            _ => 8,
-        };
+    fn skip_bytes(&mut self, width: usize) -> Step {
         let size = self.length(width)?;
         self.take(size)?;
         self.push(Node::Opaque)

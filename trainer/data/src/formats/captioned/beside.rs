@@ -12,10 +12,8 @@ use crate::records::walk::{self, NO_IMAGE, is_image_file};
 
 /// Returns the text file of a photo among the files of its folder.
 fn text_of(image: &Path, all: &BTreeSet<PathBuf>) -> Option<PathBuf> {
-    let candidates = EXTENSIONS
-        .iter()
-        .map(|extension| image.with_extension(extension));
-    candidates.into_iter().find(|file| all.contains(file))
+    let mut candidates = EXTENSIONS.iter().map(|e| image.with_extension(e));
+    candidates.find(|file| all.contains(file))
 }
 
 /// Returns whether a photo among these files has a text file.

@@ -8,50 +8,42 @@ use crate::records::walk;
 use super::images::Splits;
 use super::{beside, table};
 
-/// The form and the path of captions.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum CaptionFile {
+/// The form of captions.
+#[derive(Clone, Copy)]
+pub(super) enum Form {
     /// COCO's or Karpathy's JSON.
-    Json(PathBuf),
+    Json,
     /// A table of names and captions.
-    Table(PathBuf),
+    Table,
     /// A folder of photos with text files.
-    Beside(PathBuf),
+    Beside,
 }
 
-impl CaptionFile {
-    /// Finds the captions that a path refers to: the path itself, or what lies below it.
-    ///
-    /// `None` if there are none.
-    ///
-    /// # Errors
-    /// If a folder has several files of captions, or cannot be read.
-    pub(super) fn find(path: &Path, splits: Splits<'_>) -> Result<Option<Self>> {
-        if path.is_file() {
-            let is_json = path.extension().is_some_and(|e| e == "json");
-            return Ok(match is_json {
-                true => Some(Self::Json(path.to_owned())),
-                false => table::matches(path).then(|| Self::Table(path.to_owned())),
-            });
-        }
-        if !path.is_dir() {
-            return Ok(None);
-        }
-        let all = walk::files_below(path)?.files;
-        if let Some(file) = json_file(path, &all, splits)? {
-            return Ok(Some(Self::Json(file)));
-        }
-        if let Some(file) = all.iter().find(|file| is_table(file)) {
-            return Ok(Some(Self::Table(file.clone())));
-        }
-        Ok(beside::matches(all).then(|| Self::Beside(path.to_owned())))
+/// Finds the captions that a path refers to, the path itself or what lies below it; returns their form and path.
+///
+/// `None` if there are none.
+///
+/// # Errors
+/// If a folder has several files of captions, or cannot be read.
+pub(super) fn find(path: &Path, splits: Splits<'_>) -> Result<Option<(Form, PathBuf)>> {
+    if path.is_file() {
+        let form = match path.extension().is_some_and(|e| e == "json") {
+            true => Some(Form::Json),
+            false => table::matches(path).then_some(Form::Table),
+        };
+        return Ok(form.map(|form| (form, path.to_owned())));
     }
-
-    pub(super) fn path(&self) -> &Path {
-        match self {
-            Self::Json(path) | Self::Table(path) | Self::Beside(path) => path,
-        }
+    if !path.is_dir() {
+        return Ok(None);
     }
+    let all = walk::files_below(path)?.files;
+    if let Some(file) = json_file(path, &all, splits)? {
+        return Ok(Some((Form::Json, file)));
+    }
+    if let Some(file) = all.iter().find(|file| is_table(file)) {
+        return Ok(Some((Form::Table, file.clone())));
+    }
+    Ok(beside::matches(all).then(|| (Form::Beside, path.to_owned())))
 }
 
 /// Returns whether a file has the name and the columns of a table of captions.
@@ -106,8 +98,6 @@ pub(super) fn dataset_name(file: &Path) -> Option<&'static str> {
         ("dataset_flickr8k", "flickr8k"),
         ("dataset_flickr30k", "flickr30k"),
     ];
-    names
-        .iter()
-        .find(|(part, _)| name.contains(part))
-        .map(|(_, dataset)| *dataset)
+    let known = names.iter().find(|(part, _)| name.contains(part));
+    known.map(|(_, dataset)| *dataset)
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::files::{CaptionFile, dataset_name};
+use super::files::{Form, dataset_name, find};
 use super::images::{Captioned, EXPECTED, ImageFolders, Splits};
 use super::{beside, json, table};
 use crate::formats::image_index::{ImageIndex, folder_of_images};
@@ -12,7 +12,7 @@ use crate::records::paths::folder_of;
 impl Captioned {
     /// Returns whether a path is such a file, or a folder with one.
     pub fn matches(path: &Path) -> bool {
-        matches!(CaptionFile::find(path, Splits::VALIDATION), Ok(Some(_)))
+        matches!(find(path, Splits::VALIDATION), Ok(Some(_)))
     }
 
     /// Reads the index and locates its images. The images of a file with splits are those of `splits`; files
@@ -38,31 +38,30 @@ impl Captioned {
         images: Option<&Path>,
         splits: Splits<'_>,
     ) -> Result<Option<Self>> {
-        let Some(captions) = CaptionFile::find(path, splits)? else {
+        let Some((form, file)) = find(path, splits)? else {
             return Ok(None);
         };
         let mut data = Self {
-            dataset: dataset_name(captions.path()),
+            dataset: dataset_name(&file),
             ..Self::default()
         };
-        if let CaptionFile::Beside(folder) = &captions {
-            beside::read(folder, &mut data)?;
+        if let Form::Beside = form {
+            beside::read(&file, &mut data)?;
         } else {
-            let file = captions.path();
-            let searched = images.map_or_else(|| folder_of_images(path, file), Path::to_path_buf);
+            let searched = images.map_or_else(|| folder_of_images(path, &file), Path::to_path_buf);
             let folders = ImageFolders {
-                base: images.map_or_else(|| folder_of(file), Path::to_path_buf),
+                base: images.map_or_else(|| folder_of(&file), Path::to_path_buf),
                 images: ImageIndex::of(&searched)?,
             };
-            match &captions {
-                CaptionFile::Json(_) => json::read(file, splits, &folders, &mut data)?,
-                _ => table::read(file, &folders, &mut data)?,
+            match form {
+                Form::Json => json::read(&file, splits, &folders, &mut data)?,
+                _ => table::read(&file, &folders, &mut data)?,
             }
-            data.leave_out_unused(&folders, file)?;
+            data.leave_out_unused(&folders, &file)?;
         }
         if data.captions.is_empty() {
             let found = format!("{} images and no caption", data.names.len());
-            return Err(DataError::layout(captions.path(), EXPECTED, found));
+            return Err(DataError::layout(&file, EXPECTED, found));
         }
         Ok(Some(data))
     }
@@ -70,6 +69,8 @@ impl Captioned {
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
     use crate::test_files::folder;
 
@@ -133,47 +134,29 @@ mod tests {
     #[test]
     fn other_files_are_rejected() {
         let dir = folder(&[("a.json", "[1, 2]"), ("captions_x.json", "{\"images\": 3}")]);
-        let error = |name: &str| {
-            Captioned::open(&dir.path().join(name), None, Splits(&["test"])).unwrap_err()
+        let error = |name: &str, images: Option<&Path>| {
+            let opened = Captioned::open(&dir.path().join(name), images, Splits(&["test"]));
+            opened.unwrap_err()
         };
-        assert!(error("a.json").to_string().contains("COCO captions JSON"));
-        assert!(
-            error("captions_x.json")
-                .to_string()
-                .contains("COCO captions JSON")
-        );
-        assert!(
-            error("none.json")
-                .to_string()
-                .contains("no such file or folder")
-        );
+        for (name, message) in [
+            ("a.json", "COCO captions JSON"),
+            ("captions_x.json", "COCO captions JSON"),
+            ("none.json", "no such file or folder"),
+        ] {
+            assert!(error(name, None).to_string().contains(message), "{name}");
+        }
         let images = dir.path().join("none");
-        let error = Captioned::open(
-            &dir.path().join("captions_x.json"),
-            Some(&images),
-            Splits(&["test"]),
-        );
-        assert_eq!(error.unwrap_err().exit_code(), 2);
+        assert_eq!(error("captions_x.json", Some(&images)).exit_code(), 2);
     }
 
-    /// Returns the name of each image and its captions.
-    fn images(path: &Path) -> Vec<(String, Vec<String>)> {
+    /// Returns the name of each image and its captions: `NAME: CAPTION | CAPTION`.
+    fn images(path: &Path) -> Vec<String> {
         let data = Captioned::open(path, None, Splits::TRAINING).unwrap();
-        let images = data.into_images();
-        images
-            .map(|(name, file, captions)| {
-                assert!(file.is_some(), "{name}");
-                (name, captions)
-            })
-            .collect()
-    }
-
-    fn expected(images: &[(&str, &[&str])]) -> Vec<(String, Vec<String>)> {
-        let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
-        images
-            .iter()
-            .map(|(name, captions)| ((*name).to_owned(), owned(captions)))
-            .collect()
+        let image = |(name, file, captions): (String, Option<PathBuf>, Vec<String>)| {
+            assert!(file.is_some(), "{name}");
+            format!("{name}: {}", captions.join(" | "))
+        };
+        data.into_images().map(image).collect()
     }
 
     #[test]
@@ -206,10 +189,7 @@ mod tests {
 
     #[test]
     fn tables_of_captions_are_read_as_they_are_published() {
-        let two = expected(&[
-            ("1.jpg", &["a dog, running", "two"]),
-            ("2.jpg", &["a \"cat\""]),
-        ]);
+        let two = ["1.jpg: a dog, running | two", "2.jpg: a \"cat\""];
         for (name, table) in [
             // Flickr8k, as it is found today.
             (
@@ -257,7 +237,7 @@ mod tests {
             ("a/1.png", "x"),
             ("a/1.caption", "three"),
         ]);
-        let found = expected(&[("a/1.png", &["three"]), ("b/2.jpg", &["one", " two "])]);
+        let found = ["a/1.png: three", "b/2.jpg: one |  two "];
         assert_eq!(images(dir.path()), found);
         std::fs::write(dir.path().join("a/3.png"), "x").unwrap();
         let data = Captioned::open(dir.path(), None, Splits::TRAINING).unwrap();

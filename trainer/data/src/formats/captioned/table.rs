@@ -127,18 +127,14 @@ pub(super) fn read(file: &Path, folders: &ImageFolders, into: &mut Captioned) ->
     let text = read::text(file).map_err(DataError::io(file))?;
     let layout = layout(&text).ok_or_else(|| {
         let first = text.lines().next().unwrap_or_default();
-        broken(format!(
-            "the first line `{}`",
-            first.chars().take(80).collect::<String>()
-        ))
+        let shown: String = first.chars().take(80).collect();
+        broken(format!("the first line `{shown}`"))
     })?;
     let mut rows = Rows::default();
     match layout {
         Layout::JsonLines => {
-            for (number, line) in (1..)
-                .zip(text.lines())
-                .filter(|(_, line)| !line.trim().is_empty())
-            {
+            let lines = (1..).zip(text.lines());
+            for (number, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
                 let row: Value = serde_json::from_str(line)
                     .map_err(|e| broken(format!("line {number}: {e}")))?;
                 match name_of(&row) {

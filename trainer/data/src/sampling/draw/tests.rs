@@ -34,17 +34,11 @@ fn a_scene_has_all_its_boxes_as_parts() {
     let record = record();
     let count = record.boxes.len();
     assert!(count > 0);
-    let scene = drawn(record.clone(), &spec(Needs::Parts)).unwrap();
+    let spec = spec(Needs::Parts);
+    let scene = drawn(record.clone(), &spec).unwrap();
     assert_eq!(scene.content.scene().unwrap().0.len(), count);
     assert!(scene.content.image().is_some());
-    let companion = |index| {
-        companion(
-            Ok(record.clone()),
-            index,
-            &spec(Needs::Parts),
-            &mut random(),
-        )
-    };
+    let companion = |index| companion(Ok(record.clone()), index, &spec, &mut random());
     assert!((0..count).all(|index| companion(index).is_some()));
     assert!(companion(count).is_none() && companion(count + 1).is_none());
     assert_eq!(companion(0).unwrap().label, record.boxes[0].label());
@@ -84,10 +78,8 @@ fn the_label_of_a_record_is_that_of_a_box_or_its_own() {
     }
     assert_eq!(label(&labelled).as_deref(), Some("box 0"));
     let spec = spec(Needs::Captions);
-    assert_eq!(
-        drawn(labelled.clone(), &spec).unwrap().synset.as_deref(),
-        Some("box 0")
-    );
+    let sample = drawn(labelled.clone(), &spec).unwrap();
+    assert_eq!(sample.synset.as_deref(), Some("box 0"));
     labelled.boxes.clear();
     assert_eq!(label(&labelled).as_deref(), Some("own"));
     labelled.synsets.clear();
@@ -135,10 +127,8 @@ fn records_are_mirrored_if_asked_for_and_a_random_number_is_below_a_half() {
                 true => (1.0 - right, 1.0 - left),
                 false => (left, right),
             };
-            assert_eq!(
-                sample.content.scene().unwrap().0[0].place,
-                [left, top, right, bottom]
-            );
+            let (parts, _) = sample.content.scene().unwrap();
+            assert_eq!(parts[0].place, [left, top, right, bottom]);
         }
     }
 }

@@ -70,6 +70,26 @@ fn failure(lane: &mut Lane, shared: &Shared) -> DataError {
     drawn.map(|_| ()).expect_err("expected an error")
 }
 
+/// Returns the usable samples, the rows and the counts of a lane with too few records.
+fn too_few(lane: &mut Lane, shared: &Shared) -> (u64, usize, BrokenCounts) {
+    match failure(lane, shared) {
+        DataError::TooFewUsable {
+            usable,
+            batch_size,
+            counts,
+        } => (usable, batch_size, *counts),
+        error => panic!("{error:?}"),
+    }
+}
+
+/// Returns the counts and the limit of a lane with too many broken records.
+fn too_many_broken(lane: &mut Lane, shared: &Shared) -> (BrokenCounts, f64) {
+    match failure(lane, shared) {
+        DataError::TooManyBroken { counts, limit } => (*counts, limit),
+        error => panic!("{error:?}"),
+    }
+}
+
 fn pixels(sample: &Sample) -> &RgbImage {
     match sample.content.image().unwrap() {
         View::Pixels(image) => image,
@@ -187,23 +207,17 @@ fn broken_records_are_counted_against_the_limit_from_the_200th_record_on() {
     let drawn = next(&mut lane(&half, 0..100, 0, &spec), &shared);
     assert_eq!(drawn.skipped.seen, 200);
     let more = half.with_places(Flaw::Unreadable, 150..151, &spec);
-    match failure(&mut lane(&more, 0..100, 0, &spec), &shared) {
-        DataError::TooManyBroken { counts, limit } => {
-            assert_eq!((counts.seen, counts.broken()), (200, 101));
-            assert!((limit - 0.5).abs() < 1e-12);
-        }
-        error => panic!("{error:?}"),
-    }
+    let (counts, limit) = too_many_broken(&mut lane(&more, 0..100, 0, &spec), &shared);
+    assert_eq!((counts.seen, counts.broken()), (200, 101));
+    assert!((limit - 0.5).abs() < 1e-12);
 }
 
 #[test]
 fn broken_records_of_a_short_epoch_are_counted_against_the_limit_at_its_end() {
     let spec = spec(Needs::Captions);
     let data = Flawed::new(&[10]).with_places(Flaw::Unreadable, 0..6, &spec);
-    match failure(&mut lane(&data, 0..6, 0, &spec), &shared(&spec)) {
-        DataError::TooManyBroken { counts, .. } => assert_eq!(counts.seen, 10),
-        error => panic!("{error:?}"),
-    }
+    let (counts, _) = too_many_broken(&mut lane(&data, 0..6, 0, &spec), &shared(&spec));
+    assert_eq!(counts.seen, 10);
     // Of the end of an epoch alone, too little is known.
     let data = Flawed::new(&[10]).with_places(Flaw::Unreadable, 8..10, &spec);
     let mut lane = lane(&data, 0..6, 8, &spec);
@@ -216,17 +230,12 @@ fn an_epoch_that_cannot_fill_a_batch_is_an_error() {
     let spec = spec(Needs::Boxes);
     let shared = shared(&spec);
     let data = Flawed::new(&[10]).with_places(Flaw::NoBox, 0..6, &spec);
-    let too_few = |index| match failure(&mut lane(&data, 0..6, index, &spec), &shared) {
-        DataError::TooFewUsable {
-            usable,
-            batch_size,
-            counts,
-        } => (usable, batch_size, counts.seen, counts.no_usable_box),
-        error => panic!("{error:?}"),
-    };
-    assert_eq!(too_few(0), (4, 6, 10, 6));
     // The end of an epoch is followed by a whole one.
-    assert_eq!(too_few(7), (4, 6, 13, 6));
+    for (index, seen) in [(0, 10), (7, 13)] {
+        let (usable, rows, counts) = too_few(&mut lane(&data, 0..6, index, &spec), &shared);
+        assert_eq!((usable, rows), (4, 6));
+        assert_eq!((counts.seen, counts.no_usable_box), (seen, 6));
+    }
 }
 
 #[test]
@@ -234,12 +243,8 @@ fn ten_thousand_unusable_records_in_a_row_are_an_error() {
     let spec = spec(Needs::Boxes);
     let shared = shared(&spec);
     let all = Flawed::new(&[10_300]).with_places(Flaw::NoBox, 0..10_300, &spec);
-    match failure(&mut lane(&all, 0..100, 0, &spec), &shared) {
-        DataError::TooFewUsable { usable, counts, .. } => {
-            assert_eq!((usable, counts.seen), (0, 10_000));
-        }
-        error => panic!("{error:?}"),
-    }
+    let (usable, _, counts) = too_few(&mut lane(&all, 0..100, 0, &spec), &shared);
+    assert_eq!((usable, counts.seen), (0, 10_000));
     // One usable record starts the count again.
     let places = (0..10_100).filter(|place| *place != 5_000);
     let two_rows = Flawed::new(&[10_300]).with_places(Flaw::NoBox, places, &spec);
@@ -250,18 +255,10 @@ fn ten_thousand_unusable_records_in_a_row_are_an_error() {
 #[test]
 fn records_without_a_chain_are_counted() {
     let spec = spec(Needs::Chains);
-    match failure(
-        &mut lane(&Flawed::new(&[7]), 0..4, 0, &spec),
-        &shared(&spec),
-    ) {
-        DataError::TooFewUsable { counts, .. } => {
-            assert_eq!(
-                (counts.seen, counts.no_chain, counts.no_usable_box),
-                (7, 7, 0)
-            );
-        }
-        error => panic!("{error:?}"),
-    }
+    let mut lane = lane(&Flawed::new(&[7]), 0..4, 0, &spec);
+    let (_, _, counts) = too_few(&mut lane, &shared(&spec));
+    assert_eq!((counts.seen, counts.no_chain), (7, 7));
+    assert_eq!(counts.no_usable_box, 0);
 }
 
 #[test]
@@ -283,10 +280,8 @@ fn a_process_decodes_the_images_of_its_own_rows() {
         if own.contains(&row) {
             assert_eq!(pixels(sample), pixels(all));
         } else {
-            assert!(
-                matches!(sample.content.image(), Some(View::Elsewhere)),
-                "{row}"
-            );
+            let image = sample.content.image();
+            assert!(matches!(image, Some(View::Elsewhere)), "{row}");
         }
     }
 }

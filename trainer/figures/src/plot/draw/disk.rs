@@ -58,12 +58,9 @@ fn size(dot: &Dot) -> f64 {
 
 /// Draws the disk.
 pub fn disk(data: &Disk, theme: Theme) -> Canvas {
-    let entries: Vec<(&str, Colour)> = data
-        .branches
-        .iter()
-        .enumerate()
-        .map(|(i, name)| (name.as_str(), theme.series(i)))
-        .collect();
+    let entries = data.branches.iter().zip(0..);
+    let entries = entries.map(|(name, i)| (name.as_str(), theme.series(i)));
+    let entries: Vec<(&str, Colour)> = entries.collect();
     let top = MIDDLE[1] + RADIUS + 18.0;
     // Measures on a temporary canvas: the height must be known first.
     let mut trial = Canvas::new(COLUMN, top, theme, "");
@@ -83,21 +80,17 @@ pub fn disk(data: &Disk, theme: Theme) -> Canvas {
 }
 
 fn note(data: &Disk) -> String {
-    let by = match (data.by, data.kept) {
-        (By::Horopca, Some(kept)) => {
-            format!("HoroPCA, {:.0} % of squared distances kept", 100.0 * kept)
-        }
-        (By::Horopca, None) => "HoroPCA".to_owned(),
-        (By::Cosne, _) => "CO-SNE".to_owned(),
+    let by = match data.kept {
+        Some(kept) => format!("HoroPCA, {:.0} % of squared distances kept", 100.0 * kept),
+        None => "CO-SNE".to_owned(),
     };
     let middle = match (data.by, data.centre) {
         (By::Horopca, Centre::Root) => "the root",
         (By::Horopca, Centre::Mean) => "the mean",
         (By::Cosne, _) => "the middle",
     };
-    let factor = data
-        .factor
-        .map_or(String::new(), |f| format!("; factor {f}"));
+    let factor = data.factor.map(|f| format!("; factor {f}"));
+    let factor = factor.unwrap_or_default();
     format!("{by}{factor}; rings: distance to {middle}")
 }
 
@@ -193,17 +186,13 @@ fn dots(canvas: &mut Canvas, data: &Disk, view: &View) {
 /// Returns the broadest nodes, broadest first. Of nodes with the same labels below them, only the
 /// most specific is informative.
 fn named(data: &Disk) -> Vec<&Dot> {
-    let repeated = |i: usize, node: &Dot| {
-        let same = |d: &Dot| d.parent == Some(i) && d.labels == node.labels;
+    let is_repeated = |(i, node): &(usize, &Dot)| {
+        let same = |d: &Dot| d.parent == Some(*i) && d.labels == node.labels;
         data.nodes.iter().any(same)
     };
-    let mut nodes: Vec<&Dot> = data
-        .nodes
-        .iter()
-        .enumerate()
-        .filter(|(i, d)| !repeated(*i, d))
-        .map(|(_, d)| d)
-        .collect();
+    let nodes = data.nodes.iter().enumerate();
+    let nodes = nodes.filter(|node| !is_repeated(node));
+    let mut nodes: Vec<&Dot> = nodes.map(|(_, node)| node).collect();
     nodes.sort_by_key(|d| std::cmp::Reverse(d.labels));
     nodes.truncate(LABELS);
     // Two concepts may share a name, which is shown once.
@@ -238,29 +227,16 @@ fn names(canvas: &mut Canvas, data: &Disk, view: &View, rings: &[(f64, String)])
         let at = [MIDDLE[0], MIDDLE[1] + radius];
         std::iter::repeat_n((at, 7.0), COVERED + 1)
     });
-    let points: Vec<([f64; 2], f64)> = data
-        .nodes
-        .iter()
-        .map(|d| (view.at(d.at), size(d)))
-        .chain(root.map(|at| (at, 4.0)))
-        .chain(taken)
-        .collect();
+    let nodes_at = data.nodes.iter().map(|d| (view.at(d.at), size(d)));
+    let points = nodes_at.chain(root.map(|at| (at, 4.0))).chain(taken);
+    let points: Vec<([f64; 2], f64)> = points.collect();
     let frame = [2.0, 2.0, COLUMN - 2.0, MIDDLE[1] + RADIUS + 4.0];
     for placed in labels::place(&labels, frame, &points, Crowded::LeftOut(COVERED)) {
-        let label = &labels[placed.label];
         let ink = match placed.label.checked_sub(roots) {
             None => theme.ink(),
             Some(i) => colour(theme, nodes[i]),
         };
-        if let Some(end) = placed.leader {
-            canvas.line(label.at, end, Paint::stroke(ink, 0.5));
-        }
-        let text = Text::new(placed.at, label.text.as_str()).size(label.size);
-        let text = text.colour(ink).halo();
-        canvas.text(&match label.weight {
-            Weight::Bold => text.bold(),
-            Weight::Regular => text,
-        });
+        key::label(canvas, &placed, &labels[placed.label], [ink, ink]);
     }
 }
 
@@ -273,14 +249,9 @@ mod tests {
         // Between two ideal points at a right angle: radius 1, around (1, 1).
         let (radius, right) = geodesic([1.0, 0.0], [0.0, 1.0]).unwrap();
         assert!((radius - 1.0).abs() < 1e-12);
-        assert!(
-            right,
-            "seen from above with y upward it turns left around (1, 1)"
-        );
-        assert_eq!(
-            geodesic([0.2, 0.1], [-0.4, -0.2]),
-            None,
-            "through the middle"
-        );
+        // Seen from above with y upward it turns left around (1, 1).
+        assert!(right);
+        // Through the middle.
+        assert_eq!(geodesic([0.2, 0.1], [-0.4, -0.2]), None);
     }
 }

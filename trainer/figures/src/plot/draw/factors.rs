@@ -1,6 +1,6 @@
 //! Three rows of bars over the same factors.
 
-use crate::figure::font::{Weight, fit};
+use crate::figure::font::{Weight, fit, width as text_width};
 use crate::figure::scale::bounds;
 use crate::figure::size::{BODY, COLUMN, SMALL};
 use crate::figure::theme::Colour;
@@ -14,19 +14,11 @@ const ROW: f64 = 66.0;
 const GAP: f64 = 8.0;
 const FOOT: f64 = 42.0;
 
-/// The factors highlighted by colour: the strongest one of each concept.
-struct Strongest {
-    first: usize,
-    second: usize,
-}
-
-impl Strongest {
-    fn colour(&self, theme: Theme, factor: usize) -> Colour {
-        match factor {
-            f if f == self.first => theme.series(0),
-            f if f == self.second => theme.series(1),
-            _ => theme.muted(),
-        }
+/// Returns the paint of a factor's bar: the strongest factor of each concept has a colour.
+fn bar(theme: Theme, strongest: [usize; 2], factor: usize) -> Paint {
+    match strongest.iter().position(|other| *other == factor) {
+        Some(concept) => Paint::fill(theme.series(concept)),
+        None => Paint::fill(theme.muted()).opacity(0.45),
     }
 }
 
@@ -39,15 +31,12 @@ pub fn factors(data: &Factors, theme: Theme) -> Canvas {
     let x = Scale::new([0.5, count as f64 + 0.5], [LEFT, RIGHT]);
     let norms = data.texts.iter().flat_map(|t| t.norms.iter().copied());
     let top = bounds(norms.chain([1e-9])).map_or(1.0, |b| b[1]);
-    let strongest = Strongest {
-        first: data.texts[0].strongest,
-        second: data.texts[1].strongest,
-    };
+    let strongest = [data.texts[0].strongest, data.texts[1].strongest];
     for (i, text) in data.texts.iter().enumerate() {
         let above = i as f64 * (HEAD + ROW + GAP) + HEAD;
         let y = Scale::new([0.0, 1.2 * top], [above + ROW, above]);
         let width = 0.7 * (RIGHT - LEFT) / count.max(1) as f64;
-        row(&mut canvas, text, (&x, &y), width, &strongest);
+        row(&mut canvas, text, (&x, &y), width, strongest);
         let name = if i == 1 { "norm of the factor" } else { "" };
         axes::left(&mut canvas, &y, LEFT, name, 2);
         let ink = [theme.series(0), theme.series(1), theme.ink()][i];
@@ -71,13 +60,8 @@ fn heading(canvas: &mut Canvas, data: &Factors, at: usize, y: f64, colour: Colou
         (2, None) => "— larger of both".to_owned(),
         _ => String::new(),
     };
-    let note_width = crate::figure::font::width(&note, SMALL, Weight::Regular);
-    let title = fit(
-        &data.texts[at].text,
-        BODY,
-        Weight::Bold,
-        RIGHT - LEFT - note_width - 8.0,
-    );
+    let room = RIGHT - LEFT - text_width(&note, SMALL, Weight::Regular) - 8.0;
+    let title = fit(&data.texts[at].text, BODY, Weight::Bold, room);
     canvas.text(&Text::new([LEFT, y], title).bold().colour(colour));
     if !note.is_empty() {
         canvas.text(&Text::secondary([RIGHT, y], note, theme).anchor(Anchor::End));
@@ -89,21 +73,14 @@ fn row(
     text: &Activation,
     (x, y): (&Scale, &Scale),
     width: f64,
-    strongest: &Strongest,
+    strongest: [usize; 2],
 ) {
     let theme = canvas.theme();
     for (factor, norm) in text.norms.iter().enumerate() {
         let middle = x.at((factor + 1) as f64);
-        let rect = [
-            middle - width / 2.0,
-            y.at(*norm),
-            width,
-            y.at(0.0) - y.at(*norm),
-        ];
-        let colour = strongest.colour(theme, factor);
-        let special = factor == strongest.first || factor == strongest.second;
-        let paint = Paint::fill(colour).opacity(if special { 1.0 } else { 0.45 });
-        canvas.rect(rect, paint);
+        let (top, bottom) = (y.at(*norm), y.at(0.0));
+        let rect = [middle - width / 2.0, top, width, bottom - top];
+        canvas.rect(rect, bar(theme, strongest, factor));
     }
 }
 
@@ -114,7 +91,7 @@ fn mark(canvas: &mut Canvas, text: &Activation, (x, y): (&Scale, &Scale), colour
     };
     let at = x.at((text.strongest + 1) as f64);
     let label = format!("factor {}", text.strongest + 1);
-    let half = crate::figure::font::width(&label, SMALL, Weight::Regular) / 2.0;
+    let half = text_width(&label, SMALL, Weight::Regular) / 2.0;
     let place = [at.clamp(LEFT + half + 2.0, RIGHT - half), y.at(*norm) - 6.0];
     let text = Text::new(place, label).size(SMALL).colour(colour);
     canvas.text(&text.anchor(Anchor::Middle));

@@ -3,7 +3,6 @@
 use espalier_core::caption::PathStep;
 
 use crate::figure::axes;
-use crate::figure::canvas::body_width;
 use crate::figure::font::{Weight, fit, width as text_width};
 use crate::figure::scale::bounds;
 use crate::figure::size::{BODY, SMALL};
@@ -32,13 +31,9 @@ pub fn ladder(data: &Ladder, photo: &Thumbnail, theme: Theme) -> Canvas {
     canvas.photo([8.0, TOP, width, height], photo);
     let x = scale(data);
     let step = body / data.rungs.len().max(1) as f64;
-    let at = |i: usize| TOP + (i as f64 + 0.5) * step;
-    let dots: Vec<[f64; 2]> = data
-        .rungs
-        .iter()
-        .enumerate()
-        .map(|(i, rung)| [x.at(rung.radius), at(i)])
-        .collect();
+    let dots = data.rungs.iter().enumerate();
+    let dots = dots.map(|(i, rung)| [x.at(rung.radius), TOP + (i as f64 + 0.5) * step]);
+    let dots: Vec<[f64; 2]> = dots.collect();
     // Stairs: a straight line to a dot far to the right would cross the words between.
     let stairs = dots
         .windows(2)
@@ -51,13 +46,8 @@ pub fn ladder(data: &Ladder, photo: &Thumbnail, theme: Theme) -> Canvas {
         let text = fit(&rung.text, BODY, Weight::Regular, room);
         canvas.text(&Text::new([dot[0] + 10.0, dot[1]], text).halo());
     }
-    axes::below(
-        &mut canvas,
-        &x,
-        TOP + body,
-        "radius: general to specific",
-        4,
-    );
+    let name = "radius: general to specific";
+    axes::below(&mut canvas, &x, TOP + body, name, 4);
     draw_path(&mut canvas, &words, path_top);
     canvas
 }
@@ -98,7 +88,8 @@ impl Word<'_> {
     fn stops(&self) -> [f64; 3] {
         let percent = text_width(&self.step.name, BODY, self.weight()) + SPACE;
         let mark = percent + text_width(&self.percent(), SMALL, Weight::Regular) + 1.5 * SPACE;
-        [percent, mark, mark + body_width("›") + 1.5 * SPACE]
+        let next = mark + text_width("›", BODY, Weight::Regular) + 1.5 * SPACE;
+        [percent, mark, next]
     }
 }
 

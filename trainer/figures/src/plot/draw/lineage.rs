@@ -1,7 +1,8 @@
 //! A lineage among its siblings in the UMAP plane, whose axes have no meaning.
 
+use super::key;
 use crate::figure::font::Weight;
-use crate::figure::labels::{self, Crowded, Label, PlacedLabel};
+use crate::figure::labels::{self, Crowded, Label};
 use crate::figure::scale::bounds;
 use crate::figure::size::{BODY, COLUMN};
 use crate::figure::theme::Colour;
@@ -38,22 +39,19 @@ pub fn lineage(data: &Umap, theme: Theme) -> Canvas {
     let mut canvas = Canvas::new(COLUMN, HEIGHT + FOOT, theme, &title);
     let places = places(data);
     let last = data.items.iter().map(|i| i.rank).max().unwrap_or(0);
-    let on = |i: &&usize| data.items[**i].on_lineage;
-    let all: Vec<usize> = (0..data.items.len()).collect();
-    let path: Vec<[f64; 2]> = all.iter().filter(on).map(|i| places[*i]).collect();
+    let (lineage, siblings): (Vec<usize>, Vec<usize>) =
+        (0..data.items.len()).partition(|i| data.items[*i].on_lineage);
+    let path: Vec<[f64; 2]> = lineage.iter().map(|i| places[*i]).collect();
     canvas.polyline(&path, Paint::stroke(theme.series(1), 1.0).opacity(0.6));
-    for i in all.iter().filter(|i| !data.items[**i].on_lineage) {
-        let ink = colour(theme, data.items[*i].rank, last);
-        let paint = Paint::fill(ink).outlined(theme.paper(), 0.5);
-        canvas.circle(places[*i], 2.4, paint);
+    let filled = |i: usize| Paint::fill(colour(theme, data.items[i].rank, last));
+    for i in siblings {
+        canvas.circle(places[i], 2.4, filled(i).outlined(theme.paper(), 0.5));
     }
-    for i in all.iter().filter(on) {
-        let ink = colour(theme, data.items[*i].rank, last);
-        let paint = Paint::fill(ink).outlined(theme.series(1), 1.4);
-        canvas.circle(places[*i], 4.0, paint);
+    for i in lineage {
+        canvas.circle(places[i], 4.0, filled(i).outlined(theme.series(1), 1.4));
     }
     names(&mut canvas, data, &places);
-    key(&mut canvas, last);
+    legend(&mut canvas, last);
     canvas
 }
 
@@ -93,45 +91,27 @@ fn label(item: &Item, at: [f64; 2]) -> Label {
 /// The lineage's names first; siblings are named if there is room.
 fn names(canvas: &mut Canvas, data: &Umap, places: &[[f64; 2]]) {
     let theme = canvas.theme();
-    let labels: Vec<Label> = data
-        .items
-        .iter()
-        .zip(places)
-        .map(|(item, at)| label(item, *at))
-        .collect();
+    let items = || data.items.iter().zip(places);
+    let named = |on_lineage: bool| -> Vec<Label> {
+        let own = items().filter(|(item, _)| item.on_lineage == on_lineage);
+        own.map(|(item, at)| label(item, *at)).collect()
+    };
+    let (mut lineage, siblings) = (named(true), named(false));
+    // The most specific names have priority.
+    lineage.reverse();
     let radius = |item: &Item| if item.on_lineage { 5.0 } else { 2.6 };
-    let points: Vec<([f64; 2], f64)> = data
-        .items
-        .iter()
-        .zip(places)
-        .map(|(item, at)| (*at, radius(item)))
-        .collect();
+    let mut taken: Vec<_> = items().map(|(item, at)| (*at, radius(item))).collect();
     let frame = [2.0, 2.0, COLUMN - 2.0, HEIGHT - 2.0];
-    let lineage = data.items.iter().filter(|i| i.on_lineage).count();
-    let (first, rest) = labels.split_at(lineage);
-    // The lineage has priority.
-    let first: Vec<Label> = first.iter().rev().cloned().collect();
     // The lineage is always named, siblings only if nothing is hidden.
-    let placed = labels::place(&first, frame, &points, Crowded::Shown);
-    let mut taken = points;
+    let placed = labels::place(&lineage, frame, &taken, Crowded::Shown);
     taken.extend(placed.iter().flat_map(|p| corners(p.area)));
     for p in &placed {
-        let label = &first[p.label];
-        lead(canvas, p, label, theme.muted());
-        let text = Text::new(p.at, label.text.as_str()).size(label.size);
-        canvas.text(&text.bold().halo());
+        let colours = [theme.ink(), theme.muted()];
+        key::label(canvas, p, &lineage[p.label], colours);
     }
-    for p in labels::place(rest, frame, &taken, Crowded::LeftOut(0)) {
-        let label = &rest[p.label];
-        lead(canvas, &p, label, theme.faint());
-        let text = Text::new(p.at, label.text.as_str()).size(label.size);
-        canvas.text(&text.colour(theme.muted()).halo());
-    }
-}
-
-fn lead(canvas: &mut Canvas, placed: &PlacedLabel, label: &Label, colour: Colour) {
-    if let Some(end) = placed.leader {
-        canvas.line(label.at, end, Paint::stroke(colour, 0.5));
+    for p in labels::place(&siblings, frame, &taken, Crowded::LeftOut(0)) {
+        let colours = [theme.muted(), theme.faint()];
+        key::label(canvas, &p, &siblings[p.label], colours);
     }
 }
 
@@ -145,7 +125,7 @@ fn corners(area: [f64; 4]) -> Vec<([f64; 2], f64)> {
         .collect()
 }
 
-fn key(canvas: &mut Canvas, last: usize) {
+fn legend(canvas: &mut Canvas, last: usize) {
     let theme = canvas.theme();
     let y = HEIGHT + FOOT / 2.0;
     let steps = (last + 1).min(RANKS.len());

@@ -22,9 +22,7 @@ pub fn norms(data: &Norms, theme: Theme) -> Canvas {
     let title = format!("{} of {}", data.measure.words(), data.model);
     let mut canvas = Canvas::new(COLUMN, height, theme, &title);
     distributions(&mut canvas, data);
-    if panels > 1.0 {
-        by_factor(&mut canvas, data, TOP + HEIGHT + FOOT + TOP / 2.0);
-    }
+    by_factor(&mut canvas, data, TOP + HEIGHT + FOOT + TOP / 2.0);
     canvas
 }
 
@@ -46,7 +44,7 @@ fn distributions(canvas: &mut Canvas, data: &Norms) {
     let y = Scale::new([0.0, 1.12 * top], [bottom, TOP]);
     let mut curves = Vec::new();
     for (i, series) in data.series.iter().enumerate() {
-        bars(canvas, series, &data.edges, &x, &y, theme.series(i));
+        bars(canvas, series, &data.edges, (&x, &y), theme.series(i));
         let on = |p: &[f64; 2]| [x.at(p[0]), y.at(p[1])];
         let line: Vec<[f64; 2]> = series.curve.iter().map(on).collect();
         let peak = line.iter().min_by(|a, b| a[1].total_cmp(&b[1])).copied();
@@ -60,11 +58,11 @@ fn distributions(canvas: &mut Canvas, data: &Norms) {
 
 fn curve(name: &str, at: [f64; 2], line: Vec<[f64; 2]>, colour: Colour) -> Curve {
     Curve {
-        named: Named {
+        named: Some(Named {
             name: name.to_owned(),
             colour,
             at,
-        },
+        }),
         line,
         paint: Paint::stroke(colour, 1.4),
     }
@@ -74,9 +72,8 @@ fn bars(
     canvas: &mut Canvas,
     series: &Series,
     edges: &[f64],
-    x: &Scale,
-    y: &Scale,
-    colour: &'static str,
+    (x, y): (&Scale, &Scale),
+    colour: Colour,
 ) {
     let mut outline = vec![[x.at(edges[0]), y.at(0.0)]];
     for (pair, percent) in edges.windows(2).zip(&series.percents) {
@@ -87,23 +84,20 @@ fn bars(
 }
 
 /// Medians of the factors, ordered by those of the first series, with bands from the tenth to the
-/// ninetieth percentile.
+/// ninetieth percentile; nothing unless the space is a product.
 fn by_factor(canvas: &mut Canvas, data: &Norms, top: f64) {
     let theme = canvas.theme();
     let bottom = top + HEIGHT;
-    let count = data.factors.first().map_or(0, |f| f.percentiles.len());
+    let Some(first) = data.factors.first() else {
+        return;
+    };
+    let count = first.percentiles.len();
+    let median = |i: &usize| first.percentiles[*i][1];
     let mut order: Vec<usize> = (0..count).collect();
-    if let Some(first) = data.factors.first() {
-        let median = |i: usize| first.percentiles[i][1];
-        order.sort_by(|a, b| median(*b).total_cmp(&median(*a)));
-    }
+    order.sort_by(|a, b| median(b).total_cmp(&median(a)));
     let x = Scale::new([1.0, count.max(2) as f64], [LEFT, RIGHT]);
-    let highest = data
-        .factors
-        .iter()
-        .flat_map(|f| &f.percentiles)
-        .map(|p| p[2]);
-    let highest = bounds(highest).map_or(1.0, |b| b[1]);
+    let percentiles = data.factors.iter().flat_map(|f| &f.percentiles);
+    let highest = bounds(percentiles.map(|p| p[2])).map_or(1.0, |b| b[1]);
     let y = Scale::new([0.0, 1.05 * highest.max(1e-9)], [bottom, top]);
     let place = |rank: usize, value: f64| [x.at((rank + 1) as f64), y.at(value)];
     let mut curves = Vec::new();
@@ -120,8 +114,7 @@ fn by_factor(canvas: &mut Canvas, data: &Norms, top: f64) {
         let at = median.get(count / 2).copied().unwrap_or([LEFT, top]);
         curves.push(curve(&series.name, at, median, theme.series(i)));
     }
-    let first = data.factors.first().map_or("", |f| &f.name);
-    let name = format!("factor, ordered by the median of {first}");
+    let name = format!("factor, ordered by the median of {}", first.name);
     axes::below(canvas, &x, bottom, &name, 6);
     axes::left(canvas, &y, LEFT, "distance to the root", 5);
     key::curves(canvas, curves, [LEFT + 4.0, top - 4.0, RIGHT, bottom - 4.0]);

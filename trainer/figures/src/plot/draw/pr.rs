@@ -36,7 +36,7 @@ pub fn pr(data: &Pr, theme: Theme) -> Canvas {
         canvas.text(&Text::secondary(at, text, theme));
     }
     let mut curves = vec![Curve {
-        named: Named::unnamed(),
+        named: None,
         // Sampled densely, so that no name covers it.
         line: (0..60)
             .map(|i| [LEFT + f64::from(i) * (RIGHT - LEFT) / 59.0, height])
@@ -47,11 +47,11 @@ pub fn pr(data: &Pr, theme: Theme) -> Canvas {
         let on = |p: &Point| [x.at(p.recall), y.at(p.precision)];
         let line: Vec<[f64; 2]> = curve.points.iter().map(on).collect();
         curves.push(Curve {
-            named: Named {
+            named: Some(Named {
                 name: format!("{}  AP {:.3}", curve.model, curve.average_precision),
                 colour: theme.series(i),
                 at: line.get(line.len() / 4).copied().unwrap_or([LEFT, TOP]),
-            },
+            }),
             line,
             paint: Paint::stroke(theme.series(i), 1.5),
         });

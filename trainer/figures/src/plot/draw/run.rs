@@ -17,6 +17,8 @@ const HEIGHT: f64 = 84.0;
 /// Distance of the rows of panels, with a title above and numbers below.
 const ROW: f64 = HEIGHT + 48.0;
 const HEAD: f64 = 24.0;
+/// Dashes of the lines of validation.
+const DASHES: &str = "4 3";
 /// Height of a line of the legend.
 const LINE: f64 = 14.0;
 const FOOT: f64 = 10.0;
@@ -33,11 +35,12 @@ pub fn run(runs: &[RunMetrics], theme: Theme) -> Canvas {
         theme,
         "Metrics of training runs over the steps",
     );
-    for (at, (text, colour, dashed)) in legend.into_iter().enumerate() {
+    for (at, (text, colour)) in legend.into_iter().enumerate() {
         let y = 8.0 + LINE * (at as f64 + 0.5);
-        let colour = colour.map_or(theme.muted(), |at| theme.series(at));
-        let paint = Paint::stroke(colour, 1.5);
-        let paint = if dashed { paint.dashed("4 3") } else { paint };
+        let paint = match colour {
+            Some(colour) => Paint::stroke(theme.series(colour), 1.5),
+            None => Paint::stroke(theme.muted(), 1.5).dashed(DASHES),
+        };
         canvas.line([8.0, y], [28.0, y], paint);
         canvas.text(&Text::new([34.0, y], text).size(SMALL));
     }
@@ -49,29 +52,25 @@ pub fn run(runs: &[RunMetrics], theme: Theme) -> Canvas {
     canvas
 }
 
-/// Returns the lines of the legend: a text, the number of the colour, and whether the line is dashed.
-fn legend(runs: &[RunMetrics]) -> Vec<(String, Option<usize>, bool)> {
-    let is_named = runs.len() > 1;
-    let mut lines: Vec<_> = runs
-        .iter()
-        .enumerate()
-        .filter(|_| is_named)
-        .map(|(at, run)| (run.name.clone(), Some(at), false))
-        .collect();
+/// Returns the lines of the legend: a text and the number of the colour of a run, of which one alone
+/// needs no name; `None` for validation, whose lines are dashed.
+fn legend(runs: &[RunMetrics]) -> Vec<(String, Option<usize>)> {
+    let mut lines = Vec::new();
+    if runs.len() > 1 {
+        lines.extend(runs.iter().map(|run| run.name.clone()).zip((0..).map(Some)));
+    }
     let mut all = runs.iter().flat_map(|run| run.series.values());
     if all.any(|series| !series.validation.is_empty()) {
-        lines.push(("validation".to_owned(), None, true));
+        lines.push(("validation".to_owned(), None));
     }
     lines
 }
 
 fn panel(canvas: &mut Canvas, [left, top]: [f64; 2], name: &str, runs: &[RunMetrics]) {
     let theme = canvas.theme();
-    let found: Vec<(usize, &Series)> = runs
-        .iter()
-        .enumerate()
-        .filter_map(|(at, run)| Some((at, run.series.get(name)?)))
-        .collect();
+    let found = runs.iter().zip(0..);
+    let found = found.filter_map(|(run, at)| Some((at, run.series.get(name)?)));
+    let found: Vec<(usize, &Series)> = found.collect();
     let points = || {
         let series = found.iter().map(|(_, series)| series);
         series.flat_map(|series| series.training.iter().chain(&series.validation))
@@ -93,7 +92,7 @@ fn panel(canvas: &mut Canvas, [left, top]: [f64; 2], name: &str, runs: &[RunMetr
         };
         canvas.polyline(&line(&series.training), paint);
         if !series.validation.is_empty() {
-            canvas.polyline(&line(&series.validation), paint.dashed("4 3"));
+            canvas.polyline(&line(&series.validation), paint.dashed(DASHES));
         }
     }
 }

@@ -38,7 +38,18 @@ struct Entry<'a> {
     thumbnail: Option<&'a Thumbnail>,
 }
 
-impl Entry<'_> {
+impl<'a> Entry<'a> {
+    fn new(stop: &'a Stop, candidates: &'a [Candidate]) -> Self {
+        let candidate = stop.candidate.map(|i| &candidates[i]);
+        let thumbnail = candidate.and_then(|candidate| candidate.thumbnail.as_ref());
+        let room = LABELS[1] - LABELS[0] - if thumbnail.is_some() { 60.0 } else { 0.0 };
+        Self {
+            stop,
+            lines: wrap(&stop.name, BODY, Weight::Regular, room, 3),
+            thumbnail,
+        }
+    }
+
     fn height(&self) -> f64 {
         match self.thumbnail {
             Some(_) => SMALL_PHOTO + GAP,
@@ -49,35 +60,18 @@ impl Entry<'_> {
 
 /// Draws a walk.
 pub fn traversal(data: &Traversal, shown: &Shown<'_>, theme: Theme) -> Canvas {
-    let entries: Vec<Entry<'_>> = data
-        .stops
-        .iter()
-        .map(|stop| {
-            let thumbnail = stop
-                .candidate
-                .and_then(|i| shown.candidates[i].thumbnail.as_ref());
-            let room = LABELS[1] - LABELS[0] - if thumbnail.is_some() { 60.0 } else { 0.0 };
-            Entry {
-                stop,
-                lines: wrap(&stop.name, BODY, Weight::Regular, room, 3),
-                thumbnail,
-            }
-        })
-        .collect();
+    let entry = |stop| Entry::new(stop, shown.candidates);
+    let entries: Vec<Entry<'_>> = data.stops.iter().map(entry).collect();
     let heights: Vec<f64> = entries.iter().map(Entry::height).collect();
-    let ends = shown.from.within(PHOTO, PHOTO)[1]
-        + shown
-            .to
-            .map_or(40.0, |photo| photo.within(PHOTO, PHOTO)[1] + 20.0);
+    let height = |photo: &Thumbnail| photo.within(PHOTO, PHOTO)[1];
+    let ends = height(shown.from) + shown.to.map_or(40.0, |photo| height(photo) + 20.0);
     let length = (1.15 * heights.iter().sum::<f64>()).max(ends).max(180.0);
     let end = data.to.as_deref().unwrap_or("the root");
     let title = format!("From {} to {end} through {}", data.from, data.model);
     let mut canvas = Canvas::new(COLUMN, TOP + length + FOOT, theme, &title);
     track(&mut canvas, shown, length);
-    let preferred: Vec<f64> = entries
-        .iter()
-        .map(|e| TOP + e.stop.share * length)
-        .collect();
+    let preferred = data.stops.iter().map(|stop| TOP + stop.share * length);
+    let preferred: Vec<f64> = preferred.collect();
     // Half a label may extend above and below the track.
     let places = spread(&preferred, &heights, TOP - 8.0, TOP + length + 8.0);
     let digits = digits(data);
@@ -94,11 +88,8 @@ pub fn traversal(data: &Traversal, shown: &Shown<'_>, theme: Theme) -> Canvas {
 fn track(canvas: &mut Canvas, shown: &Shown<'_>, length: f64) {
     let theme = canvas.theme();
     let bottom = TOP + length;
-    canvas.line(
-        [TRACK, TOP],
-        [TRACK, bottom],
-        Paint::stroke(theme.muted(), THIN),
-    );
+    let paint = Paint::stroke(theme.muted(), THIN);
+    canvas.line([TRACK, TOP], [TRACK, bottom], paint);
     let [width, height] = shown.from.within(PHOTO, PHOTO);
     canvas.photo([8.0, TOP - 4.0, width, height], shown.from);
     match shown.to {
@@ -145,10 +136,9 @@ fn passed(canvas: &mut Canvas, entry: &Entry<'_>, y: f64, digits: usize) {
     let first = y - LINE * (entry.lines.len().saturating_sub(1)) as f64 / 2.0;
     for (i, line) in entry.lines.iter().enumerate() {
         let at = [left, first + LINE * i as f64];
-        let colour = if entry.stop.candidate.is_some() {
-            theme.ink()
-        } else {
-            theme.muted()
+        let colour = match entry.stop.candidate {
+            Some(_) => theme.ink(),
+            None => theme.muted(),
         };
         canvas.text(&Text::new(at, line.as_str()).colour(colour));
     }

@@ -7,19 +7,16 @@ const ALONE: &str = "ESPALIER_TEST_ALONE";
 
 /// Runs the body of a test in a process in which no other test runs. `test` is the test's path in its
 /// program, such as `own_operations::transformers`.
-///
-/// # Panics
-/// When the body panics, or the program has no such test.
 pub fn alone(test: &str, body: impl FnOnce()) {
     if std::env::var_os(ALONE).is_some_and(|name| name == test) {
         return body();
     }
-    let program = std::env::current_exe().unwrap_or_else(|e| panic!("this test program: {e}"));
+    let program = std::env::current_exe().unwrap();
     let output = Command::new(program)
         .args([test, "--exact", "--include-ignored", "--nocapture"])
         .env(ALONE, test)
         .output()
-        .unwrap_or_else(|e| panic!("{test}: {e}"));
+        .unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(
         output.status.success() && said.contains("1 passed"),
