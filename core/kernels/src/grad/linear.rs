@@ -23,15 +23,14 @@ impl Linear {
     pub fn forward(self, x: &[f32], weight: &[f32], bias: Option<&[f32]>) -> Vec<f32> {
         let x = Matrix::new(x, self.rows, self.inputs, self.inputs);
         let weight = Matrix::new(weight, self.inputs, self.outputs, self.outputs);
-        let (mut output, stride) = (vec![0.0; self.rows * self.outputs], self.outputs);
-        let target = match bias {
-            None => Target::overwrite(&mut output, stride),
-            Some(bias) => {
-                let rows = output.chunks_exact_mut(stride.max(1));
-                rows.for_each(|row| row.copy_from_slice(bias));
-                Target::add(&mut output, stride)
-            }
+        let Some(bias) = bias else {
+            return multiplied(x, weight, [self.rows, self.outputs]);
         };
+        let mut output = Vec::with_capacity(self.rows * self.outputs);
+        for _ in 0..self.rows {
+            output.extend_from_slice(bias);
+        }
+        let target = Target::add(&mut output, self.outputs);
         product(x, weight, 1.0, target, Threads::All);
         output
     }
