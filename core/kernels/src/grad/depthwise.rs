@@ -134,8 +134,7 @@ struct Part {
     column: usize,
     /// Number of rows and columns.
     size: [usize; 2],
-    /// The weights that read the plane. Each with the place, in the gradients of the output, of the one that it
-    /// multiplies for the first value of the row.
+    /// The weights that read the plane, each with the first gradient of the output that it multiplies for its row.
     taps: Vec<(usize, usize)>,
 }
 
@@ -171,7 +170,7 @@ impl Planes {
             Part {
                 input: first,
                 row: plane * size + place[0] * width,
-                column: place[1],
+                column: place[1].min(width),
                 size: [count(0), count(1)],
                 taps: of_plane
                     .map(|(tap, offset)| (tap, lead + place[0] * width - offset % size))
@@ -200,6 +199,9 @@ impl Planes {
         let Window { input, stride, .. } = self.window;
         for part in &self.parts {
             let [rows, columns] = part.size;
+            if columns == 0 {
+                continue;
+            }
             for row in 0..rows {
                 let from = (part.input[0] + row * stride) * input[1] + part.input[1];
                 let to = part.row + row * self.width + part.column;
@@ -432,6 +434,10 @@ mod tests {
             (2, 1, [40, 50], 5, 1, (2, 2)),
             (3, 2, [1, 1], 3, 2, (1, 1)),
             (1, 2, [7, 7], 3, 3, (0, 0)),
+            (1, 2, [4, 1], 3, 3, (1, 1)),
+            (2, 1, [1, 2], 2, 4, (1, 3)),
+            (1, 1, [3, 1], 1, 2, (0, 0)),
+            (1, 2, [9, 40], 5, 2, (0, 3)),
             (0, 2, [4, 4], 3, 1, (1, 1)),
         ] {
             let window = Window::new(side, [kernel; 2], stride, [padding; 2]);

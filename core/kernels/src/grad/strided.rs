@@ -1,4 +1,4 @@
-//! Copies of every second or third value, and the reverse.
+//! Copies of the values at a stride.
 
 /// Fills the target with the first of each `stride` values.
 #[inline(always)]
@@ -24,8 +24,8 @@ pub(super) fn take_every(values: &[f32], stride: usize, target: &mut [f32]) {
     }
 }
 
-/// Puts `sources` alternately into the target: the first values of all, then the second ones. A source has at
-/// most one value more than those after it.
+/// Puts `sources` alternately into the target: the first values of all, then the second ones. No source is shorter than
+/// the next, nor longer by more than one value.
 #[inline(always)]
 pub(super) fn put_alternately<'a>(
     target: &mut [f32],
