@@ -32,7 +32,7 @@ fn hyperlex_ranks_pairs_by_the_angle_at_the_general_word() {
     let texts = words.map(|word| format!("a picture of a {word}"));
     let (space, stored) = points(&bench, &texts.collect::<Vec<_>>());
     let row = |at| stored.points.row(at);
-    let angle = |i| -space.exterior_angle(row(2 * i), row(2 * i + 1));
+    let angle = |i: usize| -space.exterior_angle(row(2 * i), row(2 * i + 1));
     let ours: Vec<f64> = (0..6).map(angle).collect();
     let theirs: Vec<f64> = rows.iter().map(|r| r[4].parse().unwrap()).collect();
     // Spearman's rho by hand: the correlation of ranks, with mean ranks for ties.
