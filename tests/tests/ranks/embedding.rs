@@ -132,7 +132,7 @@ fn three_processes_evaluate_and_embed_as_one() {
             .set("--images", &photos)
             .set("--out", out)
     };
-    let [one, three] = ["one", "three"].map(|name| dir.path().join(name));
+    let [one, three] = ["one", "three"].map(|name| dir.path().join(format!("{name}.safetensors")));
     embed(&one).done();
     in_three_processes(embed(&three));
     let [one, three] = [one, three].map(|file| tensors_of(&file));
