@@ -3,6 +3,9 @@
 /// Minimum number of multiplications for which a product is worth several threads.
 const THREADED: usize = 1 << 23;
 
+/// Sums of a row that run side by side.
+const SUMS: usize = 16;
+
 /// A matrix in a slice.
 #[derive(Clone, Copy)]
 pub(super) struct Matrix<'a> {
@@ -137,6 +140,20 @@ pub(super) fn product(
             false,
             parallelism,
         );
+    }
+}
+
+/// Adds the sum of each row of `width` values to `sums`, in several sums that run side by side.
+pub(super) fn add_row_sums(rows: &[f32], width: usize, sums: &mut [f32]) {
+    for (total, row) in sums.iter_mut().zip(rows.chunks_exact(width.max(1))) {
+        let (groups, rest) = row.as_chunks::<SUMS>();
+        let mut sums = [0.0; SUMS];
+        for group in groups {
+            for (sum, value) in sums.iter_mut().zip(group) {
+                *sum += value;
+            }
+        }
+        *total += sums.iter().chain(rest).sum::<f32>();
     }
 }
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::by_rows::InputGradient;
 use super::sizes::{Conv, Grads};
-use crate::grad::matrix::{Matrix, Target, Threads, product};
+use crate::grad::matrix::{Matrix, Target, Threads, add_row_sums, product};
 use crate::grad::pieces::{self, Start};
 use crate::grad::strided::take_every;
 
@@ -54,9 +54,7 @@ pub(super) fn backward(
         let mut columns = Vec::new();
         for image in images.clone() {
             let grad = &grad[image * outputs * places..][..outputs * places];
-            for (sum, row) in of_bias.iter_mut().zip(grad.chunks_exact(places.max(1))) {
-                *sum += row.iter().sum::<f32>();
-            }
+            add_row_sums(grad, places, of_bias);
             for rows in conv.blocks() {
                 let (first, count) = conv.positions(&rows);
                 conv.columns(&x[image * size..][..size], rows, &mut columns);

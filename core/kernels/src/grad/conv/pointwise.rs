@@ -1,7 +1,7 @@
 //! Convolution in which each position reads the channels of the same position: products of matrices, image by image.
 
 use super::sizes::{Conv, Grads};
-use crate::grad::matrix::{Matrix, Target, Threads, product};
+use crate::grad::matrix::{Matrix, Target, Threads, add_row_sums, product};
 use crate::grad::pieces::{self, Start};
 
 /// See [`Conv::forward`].
@@ -41,9 +41,7 @@ pub(super) fn backward(
         let (of_weight, of_bias) = sums.split_at_mut(outputs * inputs);
         for (i, image) in images.enumerate() {
             let grad = &grad[image * outputs * places..][..outputs * places];
-            for (sum, row) in of_bias.iter_mut().zip(grad.chunks_exact(places.max(1))) {
-                *sum += row.iter().sum::<f32>();
-            }
+            add_row_sums(grad, places, of_bias);
             let grad = Matrix::new(grad, outputs, places, places);
             let x = Matrix::new(&x[image * inputs * places..], inputs, places, places);
             let target = Target::add(of_weight, inputs);
