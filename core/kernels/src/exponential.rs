@@ -81,19 +81,28 @@ impl WithSimd for SoftmaxRows<'_> {
 
 #[inline(always)]
 fn softmax<S: Simd>(simd: S, row: &mut [f32]) {
-    let largest = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-    let largest = simd.splat_f32s(largest);
-    let shifted = |x| exp(simd, simd.sub_f32s(x, largest));
     let (vectors, rest) = S::as_mut_simd_f32s(row);
-    for x in vectors {
-        *x = shifted(*x);
+    let mut largest = simd.splat_f32s(f32::NEG_INFINITY);
+    for x in vectors.iter() {
+        largest = simd.max_f32s(largest, *x);
+    }
+    let largest = simd.reduce_max_f32s(largest);
+    let largest = simd.splat_f32s(rest.iter().copied().fold(largest, f32::max));
+    let mut sums = simd.splat_f32s(0.0);
+    for x in vectors.iter_mut() {
+        *x = exp(simd, simd.sub_f32s(*x, largest));
+        sums = simd.add_f32s(sums, *x);
     }
     if !rest.is_empty() {
         let x = simd.partial_load_f32s(rest);
-        simd.partial_store_f32s(rest, shifted(x));
+        simd.partial_store_f32s(rest, exp(simd, simd.sub_f32s(x, largest)));
     }
-    let sum: f32 = row.iter().sum();
-    row.iter_mut().for_each(|x| *x /= sum);
+    let sum = simd.reduce_sum_f32s(sums) + rest.iter().sum::<f32>();
+    let scale = simd.splat_f32s(1.0 / sum);
+    for x in vectors {
+        *x = simd.mul_f32s(*x, scale);
+    }
+    rest.iter_mut().for_each(|x| *x *= 1.0 / sum);
 }
 
 #[cfg(test)]

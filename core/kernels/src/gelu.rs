@@ -9,6 +9,8 @@ use crate::vectors;
 const SQRT_HALF: f32 = std::f32::consts::FRAC_1_SQRT_2;
 /// `1 / sqrt(2 pi)`.
 const DENSITY: f32 = 0.398_942_3;
+/// Factor of [`Gelu::Quick`].
+pub(crate) const QUICK: f32 = 1.702;
 /// With `t = 1 / (1 + STEEPNESS z)`, `erfc(z) = t e^(-z^2) P(t)` for `z >= 0`, where the polynomial
 /// `P` has the coefficients [`SERIES`], constant first. It interpolates at the Chebyshev nodes of
 /// `t` for `z` in [0, 10]; the relative error is below 2e-7.
@@ -48,7 +50,7 @@ impl Gelu {
             Self::Exact => simd.mul_f32s(x, normal(simd, x).0),
             Self::Quick => {
                 let one = simd.splat_f32s(1.0);
-                let power = exp(simd, simd.mul_f32s(x, simd.splat_f32s(-1.702)));
+                let power = exp(simd, simd.mul_f32s(x, simd.splat_f32s(-QUICK)));
                 simd.div_f32s(x, simd.add_f32s(one, power))
             }
         }
@@ -124,6 +126,17 @@ mod tests {
             let expected: f32 = expected;
             assert!((found - expected).abs() < 1e-6, "{x}: {found} {expected}");
         }
+    }
+
+    #[test]
+    fn values_far_from_zero_keep_their_relative_precision() {
+        // x Phi(x) from the asymptotic series of the error function.
+        for (x, expected) in [(-5.0, -1.433_257_9e-6), (-8.0, -4.976_768_6e-15)] {
+            let found = f64::from(applied(Gelu::Exact, &[x])[0]);
+            assert!((found / expected - 1.0).abs() < 2e-5, "{x}: {found}");
+        }
+        let [low, high] = [-40.0, 40.0].map(|x| applied(Gelu::Exact, &[x])[0]);
+        assert!(low.abs() < 1e-37 && high == 40.0, "{low} {high}");
     }
 
     #[test]

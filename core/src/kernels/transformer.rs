@@ -131,10 +131,7 @@ impl PackedBlock {
             proj: weights.linear(&linear("attn.proj"), width, width)?,
             norm2: weights.row_norm(&norm("norm2"), width, sizes.norm_eps)?,
             fc1: weights.linear(&linear("mlp.fc1"), width, hidden)?,
-            gelu: match sizes.activation {
-                Activation::Gelu => Gelu::Exact,
-                Activation::QuickGelu => Gelu::Quick,
-            },
+            gelu: Gelu::from(sizes.activation),
             fc2: weights.linear(&linear("mlp.fc2"), hidden, width)?,
         })
     }

@@ -1,6 +1,7 @@
 //! Configuration of layers, without their tensors.
 
 use derive_new::new;
+use espalier_kernels::Gelu;
 use serde::{Deserialize, Serialize};
 
 /// `eps` of every layer norm of the MERU family (notation trap 26).
@@ -15,6 +16,15 @@ pub enum Activation {
     Gelu,
     /// `x sigmoid(1.702 x)` (OpenAI CLIP).
     QuickGelu,
+}
+
+impl From<Activation> for Gelu {
+    fn from(activation: Activation) -> Self {
+        match activation {
+            Activation::Gelu => Self::Exact,
+            Activation::QuickGelu => Self::Quick,
+        }
+    }
 }
 
 /// One stage of convolutions.

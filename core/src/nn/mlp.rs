@@ -3,21 +3,10 @@
 use burn::config::Config;
 use burn::module::{Module, Param};
 use burn::nn::{Initializer, Linear};
-use burn::tensor::activation::sigmoid;
 use burn::tensor::{Device, Tensor};
 
 use super::layer_config::Activation;
 use crate::ops;
-
-impl Activation {
-    /// Applies the function to every element.
-    pub fn forward<const D: usize>(self, x: Tensor<D>) -> Tensor<D> {
-        match self {
-            Self::Gelu => ops::gelu(x),
-            Self::QuickGelu => x.clone() * sigmoid(x * 1.702),
-        }
-    }
-}
 
 /// Builds a linear layer with normal weights and zero bias.
 pub(crate) fn linear(d_in: usize, d_out: usize, std: f64, device: &Device) -> Linear {
@@ -70,7 +59,6 @@ impl Mlp {
     /// # Shapes
     /// `[.., d_model] -> [.., d_model]`
     pub fn forward<const D: usize>(&self, x: Tensor<D>) -> Tensor<D> {
-        let inner = self.activation.forward(ops::linear(&self.fc1, x));
-        ops::linear(&self.fc2, inner)
+        ops::feed_forward([&self.fc1, &self.fc2], self.activation.into(), x)
     }
 }

@@ -5,6 +5,7 @@
 //! of `espalier_kernels::grad`, forward and backward. All other tensors, and all tensors without the feature,
 //! take Burn's own path.
 
+mod adamw;
 #[cfg(feature = "flex-ops")]
 mod flex;
 mod types;
@@ -13,7 +14,9 @@ use burn::nn::{LayerNorm, Linear};
 use burn::tensor::module::{attention as burn_attention, batch_norm_train, conv2d as burn_conv2d};
 use burn::tensor::ops::{AttentionModuleOptions, ConvOptions};
 use burn::tensor::{Tensor, activation};
+use espalier_kernels::Gelu;
 
+pub use adamw::AdamW;
 #[cfg(feature = "flex-ops")]
 pub use flex::use_own;
 pub use types::{ConvSizes, Normed};
@@ -31,15 +34,6 @@ pub fn are_own<const D: usize>(x: &Tensor<D>) -> bool {
     own
 }
 
-/// Computes `x Phi(x)` of every value.
-pub fn gelu<const D: usize>(x: Tensor<D>) -> Tensor<D> {
-    #[cfg(feature = "flex-ops")]
-    if let Some(output) = flex::gelu(&x) {
-        return output;
-    }
-    activation::gelu(x)
-}
-
 /// Applies a linear layer to the last axis.
 ///
 /// # Shapes
@@ -50,6 +44,27 @@ pub fn linear<const D: usize>(layer: &Linear, x: Tensor<D>) -> Tensor<D> {
         return output;
     }
     layer.forward(x)
+}
+
+/// Applies two linear layers to the last axis, and GELU between them.
+///
+/// # Shapes
+/// `[.., width] -> [.., width]`
+pub fn feed_forward<const D: usize>(
+    [first, second]: [&Linear; 2],
+    gelu: Gelu,
+    x: Tensor<D>,
+) -> Tensor<D> {
+    #[cfg(feature = "flex-ops")]
+    if let Some(output) = flex::feed_forward([first, second], gelu, &x) {
+        return output;
+    }
+    let hidden = linear(first, x);
+    let hidden = match gelu {
+        Gelu::Exact => activation::gelu(hidden),
+        Gelu::Quick => hidden.clone() * activation::sigmoid(hidden * 1.702),
+    };
+    linear(second, hidden)
 }
 
 /// Normalises the last axis; `eps` is that of the layer, which does not give it back.
@@ -141,6 +156,15 @@ pub fn add_scaled(x: Tensor<4>, branch: Tensor<4>, gain: Tensor<1>) -> Tensor<4>
         return output;
     }
     x + branch * gain.unsqueeze()
+}
+
+/// Returns the sum of the squares of all values, without a graph.
+pub fn sum_of_squares<const D: usize>(x: Tensor<D>) -> Tensor<1> {
+    #[cfg(feature = "flex-ops")]
+    if let Some(sum) = flex::sum_of_squares(&x) {
+        return sum;
+    }
+    x.square().sum()
 }
 
 /// Shifts each kernel to mean 0 and divides it by its norm plus `eps`, then multiplies it by its

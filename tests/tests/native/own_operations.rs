@@ -7,7 +7,7 @@ use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
 use burn::tensor::{Device, Distribution, Gradients, Tensor};
 use espalier_core::input::Tokenizer;
 use espalier_core::model::{DualConfig, Pool, Preset, Tokens, VitConfig};
-use espalier_core::nn::{InvertedConfig, InvertedStage, Norms, StageConfig};
+use espalier_core::nn::{Activation, InvertedConfig, InvertedStage, Norms, StageConfig};
 use espalier_core::ops;
 
 use crate::alone::alone;
@@ -125,13 +125,43 @@ fn transformers() {
         for pool in [Pool::Class, Pool::Mean, Pool::PatchMean] {
             config.vision = VitConfig::new(24, 8, 24, 2, 3)
                 .with_pool(pool)
-                .with_pre_norm(pool == Pool::Class);
+                .with_pre_norm(pool == Pool::Class)
+                .with_activation(match pool {
+                    Pool::Class => Activation::QuickGelu,
+                    _ => Activation::Gelu,
+                });
             compare_images(&format!("{pool:?}"), &config, 24);
         }
         config.text.d_model = 24;
         config.text.n_heads = 3;
         config.text.n_layers = 2;
         compare_texts("text", &config);
+    });
+}
+
+#[test]
+fn a_step_of_adamw() {
+    alone("own_operations::a_step_of_adamw", || {
+        let device = Device::flex();
+        device.seed(7);
+        let random = || Tensor::<2>::random([9, 5], Distribution::Uniform(0.1, 1.0), &device);
+        let (tensors, grad) = ([random(), random(), random()], random());
+        let step = ops::AdamW {
+            rate: 0.1,
+            betas: [0.9, 0.98],
+            eps: 1e-8,
+            decay: 0.2,
+            step: 3,
+        };
+        let run = |own: bool| {
+            ops::use_own(own);
+            let updated = step.update(tensors.clone(), grad.clone());
+            let values = |tensor: Tensor<2>| tensor.into_data().iter::<f32>().collect();
+            let mut found: Vec<Vec<f32>> = updated.map(values).into();
+            found.push(vec![1.0]);
+            found
+        };
+        close("AdamW", &run(true), &run(false));
     });
 }
 

@@ -1,5 +1,6 @@
 //! Training: a method, a stream of batches, an optimiser and an output folder.
 
+mod adamw;
 mod average;
 pub mod checkpoint;
 mod class_features;

@@ -1,10 +1,12 @@
 //! AdamW over parameter groups, and the norm of the whole gradient.
 
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param, ParamGroup, ParamId};
-use burn::optim::{AdamWConfig, GradientsParams, ModuleOptimizer};
+use burn::optim::{GradientsParams, ModuleOptimizer};
 use burn::tensor::Tensor;
+use espalier_core::ops;
 use sha2::{Digest, Sha256};
 
+use super::adamw::OnePass;
 use crate::config::{DecayGroups, OptimConfig};
 
 /// Returns the parameters without weight decay, as a pattern for the end of their path.
@@ -20,17 +22,10 @@ fn without_decay(groups: DecayGroups) -> &'static str {
 /// # Errors
 /// Never for the fixed patterns of this module; the pattern's own error otherwise.
 pub fn optimizer(config: &OptimConfig) -> anyhow::Result<ModuleOptimizer> {
-    let adamw = AdamWConfig::new()
-        .with_beta_1(config.beta1)
-        .with_beta_2(config.beta2)
-        .with_epsilon(config.eps);
     let exempt = ParamGroup::from_regex(without_decay(config.wd_groups))
         .map_err(|e| anyhow::anyhow!("pattern of parameters without weight decay: {e:?}"))?;
-    Ok(adamw
-        .clone()
-        .with_weight_decay(config.wd)
-        .init()
-        .with_group(exempt, adamw.with_weight_decay(0.0).build(), None))
+    let optimizer = ModuleOptimizer::from(OnePass::new(config, config.wd));
+    Ok(optimizer.with_group(exempt, OnePass::new(config, 0.0), None))
 }
 
 /// Gives every parameter an id that depends only on its path, and rows that follow each other in
@@ -73,7 +68,7 @@ pub fn gradient_norm<M: Module>(module: &M, grads: &GradientsParams) -> f64 {
     impl ModuleVisitor for Norm<'_> {
         fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
             if let Some(g) = self.grads.get::<D>(param.id) {
-                self.squares.push((g.clone() * g).sum());
+                self.squares.push(ops::sum_of_squares(g));
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Multi-head self-attention of the tokens of each image or text.
 
-use pulp::Arch;
+use pulp::{Arch, Simd, WithSimd};
 
 use super::matrix::{Matrix, Target, Threads, product};
 use super::pieces::{self, Start};
@@ -103,10 +103,11 @@ impl Attention {
         );
         let values = self.part(qkv, head, Part::Value).transposed();
         multiply(grad, values, 1.0, slopes, tokens);
-        Arch::new().dispatch(
-            #[inline(always)]
-            || softmax_backward(shares, slopes, tokens),
-        );
+        Arch::new().dispatch(SoftmaxBackward {
+            shares,
+            slopes: &mut *slopes,
+            width: tokens,
+        });
         let slopes = Matrix::new(slopes, tokens, tokens, tokens);
         let (keys, queries) = (
             self.part(qkv, head, Part::Key),
@@ -186,20 +187,37 @@ fn multiply(a: Matrix<'_>, b: Matrix<'_>, scale: f32, output: &mut [f32], stride
 
 /// Replaces the gradient of softmax's output by that of its input, for rows of `width` values:
 /// `share (slope - sum(share slope))`.
-#[inline(always)]
-fn softmax_backward(shares: &[f32], slopes: &mut [f32], width: usize) {
-    let rows = shares.chunks_exact(width.max(1));
-    for (shares, slopes) in rows.zip(slopes.chunks_exact_mut(width.max(1))) {
-        let mut sums = [0.0; 8];
-        let chunks = shares.chunks(8).zip(slopes.chunks(8));
-        for (shares, slopes) in chunks {
-            for ((sum, share), slope) in sums.iter_mut().zip(shares).zip(slopes) {
-                *sum += share * slope;
+struct SoftmaxBackward<'a> {
+    shares: &'a [f32],
+    slopes: &'a mut [f32],
+    width: usize,
+}
+
+impl WithSimd for SoftmaxBackward<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let width = self.width.max(1);
+        let slopes = self.slopes.chunks_exact_mut(width);
+        for (shares, slopes) in self.shares.chunks_exact(width).zip(slopes) {
+            let (shares, last_shares) = S::as_simd_f32s(shares);
+            let (slopes, last_slopes) = S::as_mut_simd_f32s(slopes);
+            let mut sums = simd.splat_f32s(0.0);
+            for (share, slope) in shares.iter().zip(slopes.iter()) {
+                sums = simd.mul_add_e_f32s(*share, *slope, sums);
             }
-        }
-        let sum: f32 = sums.iter().sum();
-        for (share, slope) in shares.iter().zip(slopes) {
-            *slope = share * (*slope - sum);
+            let mut sum = simd.reduce_sum_f32s(sums);
+            for (share, slope) in last_shares.iter().zip(last_slopes.iter()) {
+                sum += share * slope;
+            }
+            for (share, slope) in last_shares.iter().zip(last_slopes) {
+                *slope = share * (*slope - sum);
+            }
+            let sum = simd.splat_f32s(sum);
+            for (share, slope) in shares.iter().zip(slopes) {
+                *slope = simd.mul_f32s(*share, simd.sub_f32s(*slope, sum));
+            }
         }
     }
 }

@@ -1,37 +1,30 @@
-//! GELU, `x Phi(x)` with the distribution function `Phi` of the standard normal distribution.
+//! Gradients of the non-linearities of transformers.
 
 use pulp::{Arch, Simd, WithSimd};
 
-use super::pieces::{self, Start};
-use crate::gelu::{Gelu, normal};
+use crate::exponential::exp;
+use crate::gelu::{Gelu, QUICK, normal};
 use crate::vectors;
 
-/// Computes the function of every value.
-#[must_use]
-pub fn forward(x: &[f32]) -> Vec<f32> {
-    let work = |_, values: &mut [f32]| Gelu::Exact.apply(values);
-    pieces::compute(Start::Copy(x), pieces::MIN_VALUES, work).0
+impl Gelu {
+    /// Computes the function of every value of `x` into `output`, and replaces its gradients in `grads` by
+    /// those of `x`. All have the same length.
+    pub(super) fn backward(self, x: &[f32], grads: &mut [f32], output: &mut [f32]) {
+        Arch::new().dispatch(Backward {
+            gelu: self,
+            x,
+            grads,
+            output,
+        });
+    }
 }
 
-/// Computes the gradient of the input from that of the output.
-///
-/// # Shapes
-/// `x [n]`, `grad [n] -> [n]`
-#[must_use]
-pub fn backward(x: &[f32], grad: &[f32]) -> Vec<f32> {
-    let size = pieces::MIN_VALUES;
-    let (output, _) = pieces::compute(Start::Copy(grad), size, |index, values| {
-        let from = index * size;
-        let x = &x[from..from + values.len()];
-        Arch::new().dispatch(Backward { x, values });
-    });
-    output
-}
-
-/// The arguments of a piece of [`backward`]; `values` holds the gradient of the output.
+/// The arguments of [`Gelu::backward`].
 struct Backward<'a> {
+    gelu: Gelu,
     x: &'a [f32],
-    values: &'a mut [f32],
+    grads: &'a mut [f32],
+    output: &'a mut [f32],
 }
 
 impl WithSimd for Backward<'_> {
@@ -39,29 +32,57 @@ impl WithSimd for Backward<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let (grads, last) = S::as_mut_simd_f32s(self.values);
+        let gelu = self.gelu;
         let (xs, last_x) = S::as_simd_f32s(self.x);
-        for (x, grad) in xs.iter().zip(grads) {
-            *grad = slope(simd, *x, *grad);
+        let (grads, last_grads) = S::as_mut_simd_f32s(self.grads);
+        let (outputs, last_outputs) = S::as_mut_simd_f32s(self.output);
+        for ((x, grad), output) in xs.iter().zip(grads).zip(outputs) {
+            let (value, slope) = value_and_slope(gelu, simd, *x);
+            *grad = simd.mul_f32s(*grad, slope);
+            *output = value;
         }
-        if !last.is_empty() {
-            let [[x], [grad]] = [last_x, last].map(|values| vectors::load(simd, values));
-            vectors::store(simd, last, [slope(simd, x, grad)]);
+        if !last_x.is_empty() {
+            let [x] = vectors::load(simd, last_x);
+            let [grad] = vectors::load(simd, last_grads);
+            let (value, slope) = value_and_slope(gelu, simd, x);
+            vectors::store(simd, last_grads, [simd.mul_f32s(grad, slope)]);
+            vectors::store(simd, last_outputs, [value]);
         }
     }
 }
 
-/// Computes the gradient of the input. A function, not a closure: only what is inlined into the
-/// caller is compiled for its instruction set.
+/// Computes the function and its derivative. A function, not a closure: only what is inlined into
+/// the caller is compiled for its instruction set.
 #[inline(always)]
-fn slope<S: Simd>(simd: S, x: S::f32s, grad: S::f32s) -> S::f32s {
-    let (phi, density) = normal(simd, x);
-    simd.mul_f32s(grad, simd.mul_add_e_f32s(x, density, phi))
+fn value_and_slope<S: Simd>(gelu: Gelu, simd: S, x: S::f32s) -> (S::f32s, S::f32s) {
+    match gelu {
+        Gelu::Exact => {
+            let (phi, density) = normal(simd, x);
+            let slope = simd.mul_add_e_f32s(x, density, phi);
+            (simd.mul_f32s(x, phi), slope)
+        }
+        Gelu::Quick => {
+            let one = simd.splat_f32s(1.0);
+            let power = exp(simd, simd.mul_f32s(x, simd.splat_f32s(-QUICK)));
+            let share = simd.div_f32s(one, simd.add_f32s(one, power));
+            let value = simd.mul_f32s(x, share);
+            // With the sigmoid s: s + 1.702 x s (1 - s).
+            let steepness = simd.mul_f32s(value, simd.splat_f32s(QUICK));
+            let slope = simd.mul_add_e_f32s(steepness, simd.sub_f32s(one, share), share);
+            (value, slope)
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn found(gelu: Gelu, x: &[f32], grad: &[f32]) -> [Vec<f32>; 2] {
+        let (mut grads, mut output) = (grad.to_vec(), vec![0.0; x.len()]);
+        gelu.backward(x, &mut grads, &mut output);
+        [output, grads]
+    }
 
     /// `Phi(x)` by the integral of the density from 0 with Simpson's rule.
     fn phi(x: f64) -> f64 {
@@ -78,42 +99,42 @@ mod tests {
         0.5 + (0..=steps).map(value).sum::<f64>() * width / 3.0
     }
 
+    fn expected(gelu: Gelu, x: f64) -> [f64; 2] {
+        match gelu {
+            Gelu::Exact => {
+                let density = (-0.5 * x * x).exp() / (2.0 * std::f64::consts::PI).sqrt();
+                [x * phi(x), phi(x) + x * density]
+            }
+            Gelu::Quick => {
+                let share = 1.0 / (1.0 + (-1.702 * x).exp());
+                [x * share, share + 1.702 * x * share * (1.0 - share)]
+            }
+        }
+    }
+
     #[test]
-    fn values_and_gradients_are_those_of_the_integral() {
+    fn values_and_gradients_are_those_of_the_formulas() {
         let xs: Vec<f32> = (-90..=90).map(|i| i as f32 * 0.06).collect();
         let grad: Vec<f32> = xs.iter().map(|x| 1.0 + x.abs()).collect();
-        let (found, slopes) = (forward(&xs), backward(&xs, &grad));
-        for (i, x) in xs.iter().map(|x| f64::from(*x)).enumerate() {
-            let expected = x * phi(x);
-            assert!((f64::from(found[i]) - expected).abs() < 1e-6, "{x}");
-            let density = (-0.5 * x * x).exp() / (2.0 * std::f64::consts::PI).sqrt();
-            let expected = f64::from(grad[i]) * (phi(x) + x * density);
-            assert!((f64::from(slopes[i]) - expected).abs() < 3e-6, "{x}");
+        for gelu in [Gelu::Exact, Gelu::Quick] {
+            let [output, slopes] = found(gelu, &xs, &grad);
+            for (i, x) in xs.iter().map(|x| f64::from(*x)).enumerate() {
+                let [value, slope] = expected(gelu, x);
+                assert!((f64::from(output[i]) - value).abs() < 2e-6, "{gelu:?} {x}");
+                let slope = f64::from(grad[i]) * slope;
+                assert!((f64::from(slopes[i]) - slope).abs() < 5e-6, "{gelu:?} {x}");
+            }
         }
     }
 
     #[test]
-    fn values_far_from_zero_keep_their_relative_precision() {
-        // x Phi(x) from the asymptotic series of the error function.
-        for (x, expected) in [(-5.0, -1.433_257_9e-6), (-8.0, -4.976_768_6e-15)] {
-            let found = f64::from(forward(&[x])[0]);
-            assert!((found / expected - 1.0).abs() < 2e-5, "{x}: {found}");
-        }
-        let [low, high] = [-40.0, 40.0].map(|x| forward(&[x])[0]);
-        assert!(low.abs() < 1e-37 && high == 40.0, "{low} {high}");
-    }
-
-    #[test]
-    fn nan_stays_and_pieces_agree_with_the_whole() {
-        assert!(forward(&[f32::NAN])[0].is_nan());
-        assert!(backward(&[f32::NAN], &[1.0])[0].is_nan());
-        assert!(forward(&[]).is_empty());
-        let xs: Vec<f32> = (0..40_000).map(|i| (i as f32 * 0.01).sin() * 4.0).collect();
-        let (all, slopes) = (forward(&xs), backward(&xs, &xs));
-        for at in [0, 1, 16_383, 16_384, 39_999] {
-            assert!((all[at] - forward(&xs[at..=at])[0]).abs() < 1e-6);
-            let one = backward(&xs[at..=at], &xs[at..=at])[0];
-            assert!((slopes[at] - one).abs() < 1e-5);
+    fn nan_stays_and_far_values_are_finite() {
+        for gelu in [Gelu::Exact, Gelu::Quick] {
+            let [output, slopes] = found(gelu, &[f32::NAN, -300.0, 300.0], &[1.0; 3]);
+            assert!(output[0].is_nan() && slopes[0].is_nan());
+            assert_eq!([output[2], slopes[2]], [300.0, 1.0]);
+            assert!(output[1].abs() < 1e-30 && slopes[1].abs() < 1e-30);
+            assert!(found(gelu, &[], &[])[0].is_empty());
         }
     }
 }

@@ -1,7 +1,12 @@
 //! A linear map of rows.
 
+use pulp::Arch;
+
 use super::matrix::{Matrix, Target, Threads, product};
 use super::pieces;
+
+/// Minimum number of rows of a block.
+const MIN_ROWS: usize = 256;
 
 /// Sizes of a linear map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,16 +57,43 @@ impl Linear {
     /// `x [rows, inputs]`, `grad [rows, outputs] -> [inputs, outputs]`
     #[must_use]
     pub fn weight_grad(self, x: &[f32], grad: &[f32]) -> Vec<f32> {
+        let mut sum = vec![0.0; self.inputs * self.outputs];
+        let size = self.rows_of_a_block();
+        for from in (0..self.rows).step_by(size) {
+            let rows = size.min(self.rows - from);
+            let block = Self { rows, ..self };
+            block.add_weight_grad(
+                &x[from * self.inputs..],
+                &grad[from * self.outputs..],
+                &mut sum,
+            );
+        }
+        sum
+    }
+
+    /// Adds the gradient of the weights to `sum`, `[inputs, outputs]`.
+    pub(super) fn add_weight_grad(self, x: &[f32], grad: &[f32], sum: &mut [f32]) {
         let x = Matrix::new(x, self.rows, self.inputs, self.inputs).transposed();
         let grad = Matrix::new(grad, self.rows, self.outputs, self.outputs);
-        multiplied(x, grad, [self.inputs, self.outputs])
+        let target = Target::add(sum, self.outputs);
+        product(x, grad, 1.0, target, Threads::All);
+    }
+
+    /// Returns the number of rows of a block that stays in the cache. Wide layers have larger blocks, since
+    /// their weights pass through the cache once for each.
+    pub(super) fn rows_of_a_block(self) -> usize {
+        self.inputs.min(self.outputs).max(MIN_ROWS)
     }
 
     /// Computes the gradient of the bias, the sum of the rows of `grad [rows, outputs]`.
     #[must_use]
     pub fn bias_grad(self, grad: &[f32]) -> Vec<f32> {
         let size = pieces::rows_of_a_piece(self.outputs) * self.outputs;
-        let sums = pieces::map_shared(grad, size, |piece| sum_of_rows(piece, self.outputs));
+        let sums = pieces::map_shared(grad, size, |piece| {
+            let mut sum = vec![0.0; self.outputs];
+            add_rows(piece, &mut sum);
+            sum
+        });
         pieces::sum(sums, self.outputs)
     }
 }
@@ -74,15 +106,18 @@ fn multiplied(a: Matrix<'_>, b: Matrix<'_>, [rows, columns]: [usize; 2]) -> Vec<
     output
 }
 
-/// Adds up rows of `width` values.
-fn sum_of_rows(rows: &[f32], width: usize) -> Vec<f32> {
-    let mut sum = vec![0.0; width];
-    for row in rows.chunks_exact(width.max(1)) {
-        for (sum, value) in sum.iter_mut().zip(row) {
-            *sum += value;
-        }
-    }
-    sum
+/// Adds rows to `sum`, which has their length.
+pub(super) fn add_rows(rows: &[f32], sum: &mut [f32]) {
+    Arch::new().dispatch(
+        #[inline(always)]
+        || {
+            for row in rows.chunks_exact(sum.len().max(1)) {
+                for (sum, value) in sum.iter_mut().zip(row) {
+                    *sum += value;
+                }
+            }
+        },
+    );
 }
 
 #[cfg(test)]

@@ -5,15 +5,17 @@
 mod affine;
 mod array;
 mod convolution;
+mod feed_forward;
 mod linear;
 mod node;
 mod operations;
 
 pub use convolution::conv2d;
+pub use feed_forward::feed_forward;
 pub use linear::linear;
 pub use node::use_own;
 pub use operations::{
-    add_scaled, attention, batch_norm, gelu, layer_norm, relu, relu6, standardised,
+    add_scaled, attention, batch_norm, layer_norm, relu, relu6, standardised, sum_of_squares,
 };
 
 use burn::tensor::Tensor;

@@ -38,6 +38,11 @@ pub trait Operation<const N: usize>: Clone + std::fmt::Debug + Send + Sync + 'st
     /// Computes the output.
     fn forward(&self, inputs: [View<'_>; N]) -> Array;
 
+    /// Computes the output, and the operation for the backward pass, which may keep values for it.
+    fn forward_in_graph(&self, inputs: [View<'_>; N]) -> (Array, Self) {
+        (self.forward(inputs), self.clone())
+    }
+
     /// Computes the gradients of the wanted inputs from that of the output.
     fn backward(
         &self,
@@ -163,9 +168,11 @@ where
         }
         DispatchAutodiffContext::Enabled(_) => taken::<Autodiff<Flex, C>>(input),
     })?;
-    let output = computed(operation, inputs.each_ref().map(|x| x.primitive().clone()));
-    let node = Node(operation.clone());
-    let prepared = node.prepare::<C>(inputs.each_ref().map(|x| x.node()));
+    let values = inputs.each_ref().map(|x| x.primitive().clone());
+    let values = values.map(Packed::new);
+    let (output, for_backward) = operation.forward_in_graph(values.each_ref().map(Packed::view));
+    let output = output.into_tensor();
+    let prepared = Node(for_backward).prepare::<C>(inputs.each_ref().map(|x| x.node()));
     let prepared = if O::IS_CHEAP {
         let again = Again {
             operation: operation.clone(),

@@ -50,6 +50,12 @@ pub fn attention(qkv: &Tensor<3>, heads: usize, causal: bool) -> Option<Tensor<3
     apply(&sizes, [input(qkv)])
 }
 
+/// See [`sum_of_squares`](crate::ops::sum_of_squares).
+pub fn sum_of_squares<const D: usize>(x: &Tensor<D>) -> Option<Tensor<1>> {
+    let sum = kernels::squares::sum_of_squares(packed(&input(x))?.view().values);
+    Some(Tensor::from_floats([sum], &x.device()))
+}
+
 /// The statistics were computed from the same input before.
 impl Operation<3> for Norm {
     const IS_CHEAP: bool = false;
@@ -100,32 +106,6 @@ pub fn batch_norm(
         mean: Tensor::from_floats(&statistics.mean[..], &device),
         variance: Tensor::from_floats(&statistics.variance[..], &device),
     })
-}
-
-#[derive(Clone, Debug)]
-struct Gelu;
-
-impl Operation<1> for Gelu {
-    const IS_CHEAP: bool = true;
-
-    fn forward(&self, [x]: [View<'_>; 1]) -> Array {
-        Array::new(kernels::gelu::forward(x.values), x.shape)
-    }
-
-    fn backward(
-        &self,
-        [x]: [View<'_>; 1],
-        grad: View<'_>,
-        [wanted]: [bool; 1],
-    ) -> [Option<Array>; 1] {
-        let of_x = || kernels::gelu::backward(x.values, grad.values);
-        [wanted.then(|| Array::new(of_x(), x.shape))]
-    }
-}
-
-/// See [`gelu`](crate::ops::gelu).
-pub fn gelu<const D: usize>(x: &Tensor<D>) -> Option<Tensor<D>> {
-    apply(&Gelu, [input(x)])
 }
 
 #[derive(Clone, Debug)]
