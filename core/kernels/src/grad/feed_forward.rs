@@ -5,9 +5,9 @@
 
 use rayon::prelude::*;
 
-use super::linear::{Linear, add_rows};
+use super::linear::Linear;
 use super::matrix::{Matrix, Target, Threads, product};
-use super::pieces::MIN_VALUES;
+use super::pieces::{MIN_VALUES, add_rows};
 use crate::gelu::Gelu;
 
 /// Sizes of the layers.
@@ -123,8 +123,8 @@ impl FeedForward {
             if wanted.weights[1] {
                 second.add_weight_grad(&output, grad, &mut grads.weights[1]);
             }
-            add_rows(&slopes, &mut grads.biases[0]);
-            add_rows(grad, &mut grads.biases[1]);
+            add_rows(&slopes, self.hidden, &mut grads.biases[0]);
+            add_rows(grad, self.width, &mut grads.biases[1]);
             if wanted.x {
                 let target = Target::overwrite(&mut grads.x[from * self.width..], self.width);
                 let slopes = Matrix::new(&slopes, rows, self.hidden, self.hidden);
@@ -190,8 +190,42 @@ mod tests {
         biases: [true; 2],
     };
 
-    fn values(len: usize, start: usize) -> Vec<f32> {
-        (start..start + len).map(value).collect()
+    /// Values for sizes: the input, the layers in the order `W, b, V, c`, and the gradient of the output.
+    struct Example {
+        x: Vec<f32>,
+        layers: [Vec<f32>; 4],
+        grad: Vec<f32>,
+    }
+
+    impl Example {
+        fn new(sizes: FeedForward) -> Self {
+            let FeedForward {
+                rows,
+                width,
+                hidden,
+                ..
+            } = sizes;
+            let values = |len: usize, start: usize| (start..start + len).map(value).collect();
+            let size = width * hidden;
+            Self {
+                x: values(rows * width, 0),
+                layers: [
+                    values(size, 7),
+                    values(hidden, 13),
+                    values(size, 11),
+                    values(width, 17),
+                ],
+                grad: values(rows * width, 5),
+            }
+        }
+
+        fn layers(&self) -> Layers<'_> {
+            let [first, b, second, c] = &self.layers;
+            Layers {
+                weights: [first, second],
+                biases: [b, c],
+            }
+        }
     }
 
     /// Returns the sum of `grad` times the output with the quick function, in double precision.
@@ -226,22 +260,18 @@ mod tests {
                 hidden,
                 gelu,
             };
-            let (x, grad) = (values(rows * width, 0), values(rows * width, 5));
-            let [first, second] = [7, 11].map(|start| values(width * hidden, start));
-            let (b, c) = (values(hidden, 13), values(width, 17));
-            let layers = Layers {
-                weights: [&first, &second],
-                biases: [&b, &c],
-            };
-            let (output, kept) = sizes.forward(&x, layers, true);
-            let found = sizes.backward([&x, &kept, &grad], layers, ALL);
+            let example = Example::new(sizes);
+            let (x, grad, layers) = (&example.x, &example.grad, example.layers());
+            let (output, kept) = sizes.forward(x, layers, true);
+            let found = sizes.backward([x, &kept, grad], layers, ALL);
+            let [first, b, second, c] = &example.layers;
             let [of_first, of_second] = &found.weights;
             let [of_b, of_c] = &found.biases;
             assert_gradients(
-                [&x, &first, &b, &second, &c],
-                (&output, &grad),
+                [x, first, b, second, c],
+                (&output, grad),
                 [&found.x, of_first, of_b, of_second, of_c],
-                |inputs| weighted(sizes, inputs, &grad),
+                |inputs| weighted(sizes, inputs, grad),
             );
         }
     }
@@ -256,33 +286,29 @@ mod tests {
             hidden,
             gelu,
         };
-        let (x, grad) = (values(rows * width, 0), values(rows * width, 5));
-        let [first, second] = [7, 11].map(|start| values(width * hidden, start));
-        let (b, c) = (values(hidden, 13), values(width, 17));
-        let layers = Layers {
-            weights: [&first, &second],
-            biases: [&b, &c],
-        };
+        let example = Example::new(sizes);
+        let (x, grad, layers) = (&example.x, &example.grad, example.layers());
+        let [first, b, second, c] = &example.layers;
         let [to_hidden, to_output] = sizes.maps(rows);
-        let (output, kept) = sizes.forward(&x, layers, true);
+        let (output, kept) = sizes.forward(x, layers, true);
         assert_eq!(
-            sizes.forward(&x, layers, false),
+            sizes.forward(x, layers, false),
             (output.clone(), Vec::new())
         );
         let close = crate::test_values::assert_close;
-        let expected = to_hidden.forward(&x, &first, Some(&b));
+        let expected = to_hidden.forward(x, first, Some(b));
         close(&kept, &expected);
         let mut after = expected.clone();
         gelu.apply(&mut after);
-        close(&output, &to_output.forward(&after, &second, Some(&c)));
-        let mut slopes = to_output.input_grad(&second, &grad);
+        close(&output, &to_output.forward(&after, second, Some(c)));
+        let mut slopes = to_output.input_grad(second, grad);
         gelu.backward(&expected, &mut slopes, &mut after);
-        let found = sizes.backward([&x, &kept, &grad], layers, ALL);
-        close(&found.x, &to_hidden.input_grad(&first, &slopes));
-        close(&found.weights[0], &to_hidden.weight_grad(&x, &slopes));
-        close(&found.weights[1], &to_output.weight_grad(&after, &grad));
+        let found = sizes.backward([x, &kept, grad], layers, ALL);
+        close(&found.x, &to_hidden.input_grad(first, &slopes));
+        close(&found.weights[0], &to_hidden.weight_grad(x, &slopes));
+        close(&found.weights[1], &to_output.weight_grad(&after, grad));
         close(&found.biases[0], &to_hidden.bias_grad(&slopes));
-        close(&found.biases[1], &to_output.bias_grad(&grad));
+        close(&found.biases[1], &to_output.bias_grad(grad));
     }
 
     #[test]

@@ -1,7 +1,5 @@
 //! A linear map of rows.
 
-use pulp::Arch;
-
 use super::matrix::{Matrix, Target, Threads, product};
 use super::pieces;
 
@@ -91,7 +89,7 @@ impl Linear {
         let size = pieces::rows_of_a_piece(self.outputs) * self.outputs;
         let sums = pieces::map_shared(grad, size, |piece| {
             let mut sum = vec![0.0; self.outputs];
-            add_rows(piece, &mut sum);
+            pieces::add_rows(piece, self.outputs, &mut sum);
             sum
         });
         pieces::sum(sums, self.outputs)
@@ -104,20 +102,6 @@ fn multiplied(a: Matrix<'_>, b: Matrix<'_>, [rows, columns]: [usize; 2]) -> Vec<
     let target = Target::overwrite(&mut output, columns);
     product(a, b, 1.0, target, Threads::All);
     output
-}
-
-/// Adds rows to `sum`, which has their length.
-pub(super) fn add_rows(rows: &[f32], sum: &mut [f32]) {
-    Arch::new().dispatch(
-        #[inline(always)]
-        || {
-            for row in rows.chunks_exact(sum.len().max(1)) {
-                for (sum, value) in sum.iter_mut().zip(row) {
-                    *sum += value;
-                }
-            }
-        },
-    );
 }
 
 #[cfg(test)]

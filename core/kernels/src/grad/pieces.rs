@@ -1,5 +1,6 @@
 //! Splits work between threads in pieces whose size does not depend on the number of threads.
 
+use pulp::Arch;
 use rayon::prelude::*;
 
 /// Minimum number of values per piece: handing a smaller piece to a thread costs more than it gains.
@@ -64,11 +65,23 @@ pub(super) fn sum(parts: Vec<Vec<f32>>, len: usize) -> Vec<f32> {
     let mut parts = parts.into_iter();
     let mut sum = parts.next().unwrap_or_else(|| vec![0.0; len]);
     for part in parts {
-        for (total, value) in sum.iter_mut().zip(part) {
-            *total += value;
-        }
+        add_rows(&part, len, &mut sum);
     }
     sum
+}
+
+/// Adds rows, which start `stride` values apart, to `sum`, which has at most their length.
+pub(super) fn add_rows(rows: &[f32], stride: usize, sum: &mut [f32]) {
+    Arch::new().dispatch(
+        #[inline(always)]
+        || {
+            for row in rows.chunks_exact(stride.max(1)) {
+                for (sum, value) in sum.iter_mut().zip(row) {
+                    *sum += value;
+                }
+            }
+        },
+    );
 }
 
 /// Calls `work` with each piece of `size` values of `input`; returns the results in the order of

@@ -74,11 +74,7 @@ pub(super) fn backward(
             let slopes = Rows::of_images(slopes, [outputs, places], distance(outputs));
             let links = links.first(images, group);
             add_outer_products(&source, &slopes, [inputs, width], links, of_weight);
-            for row in slopes.values.chunks_exact(slopes.stride.max(1)) {
-                for (sum, value) in of_bias.iter_mut().zip(row) {
-                    *sum += value;
-                }
-            }
+            pieces::add_rows(&slopes.values, slopes.stride, of_bias);
             if let (Some(input), Some(output)) = (&input, output.as_deref_mut()) {
                 let from = (first - all.start) * inputs * pixels;
                 input.put(&slopes, &mut output[from..from + images * inputs * pixels]);

@@ -23,13 +23,15 @@ impl Rows {
 
     /// Returns rows that all begin with the same values.
     pub(super) fn filled(rows: usize, stride: usize, values: Option<&[f32]>) -> Self {
-        let mut all = Self::zeros(rows, stride);
-        if let Some(values) = values {
-            for row in all.values.chunks_exact_mut(stride.max(1)) {
-                row[..values.len()].copy_from_slice(values);
-            }
+        let Some(start) = values else {
+            return Self::zeros(rows, stride);
+        };
+        let mut values = Vec::with_capacity(rows * stride);
+        for row in 1..=rows {
+            values.extend_from_slice(start);
+            values.resize(row * stride, 0.0);
         }
-        all
+        Self { values, stride }
     }
 
     /// Returns the rows of images `[images, channels, positions]`.
