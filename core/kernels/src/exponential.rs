@@ -98,11 +98,12 @@ fn softmax<S: Simd>(simd: S, row: &mut [f32]) {
         simd.partial_store_f32s(rest, exp(simd, simd.sub_f32s(x, largest)));
     }
     let sum = simd.reduce_sum_f32s(sums) + rest.iter().sum::<f32>();
-    let scale = simd.splat_f32s(1.0 / sum);
+    let scale = 1.0 / sum;
+    rest.iter_mut().for_each(|x| *x *= scale);
+    let scale = simd.splat_f32s(scale);
     for x in vectors {
         *x = simd.mul_f32s(*x, scale);
     }
-    rest.iter_mut().for_each(|x| *x *= 1.0 / sum);
 }
 
 #[cfg(test)]

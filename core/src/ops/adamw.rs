@@ -5,21 +5,21 @@ use burn::tensor::Tensor;
 /// The numbers of a step of AdamW (Loshchilov and Hutter 2019, "Decoupled Weight Decay
 /// Regularization", algorithm 2).
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct AdamW {
+pub struct AdamWStep {
     /// Learning rate.
     pub rate: f64,
     /// Decay rates of the two moments.
     pub betas: [f32; 2],
-    /// What is added to the root of the second moment.
+    /// Number that is added to the square root of the second moment.
     pub eps: f32,
-    /// Weight decay, which the learning rate multiplies.
+    /// Weight decay; the weights are multiplied by `1 - rate * decay`.
     pub decay: f32,
     /// Number of this step, from 1.
     pub step: i32,
 }
 
-impl AdamW {
-    /// Updates weights and their two moments, in this order, with a gradient. All have the same shape. On a
+impl AdamWStep {
+    /// Updates the weights and their two moments, in this order, by a gradient. All have the same shape. On a
     /// CPU this is one pass through memory.
     #[must_use]
     pub fn update<const D: usize>(

@@ -16,7 +16,7 @@ use burn::tensor::ops::{AttentionModuleOptions, ConvOptions};
 use burn::tensor::{Tensor, activation};
 use espalier_kernels::Gelu;
 
-pub use adamw::AdamW;
+pub use adamw::AdamWStep;
 #[cfg(feature = "flex-ops")]
 pub use flex::use_own;
 pub use types::{ConvSizes, Normed};

@@ -1,21 +1,21 @@
 //! AdamW as an optimiser of modules.
 
-use burn::optim::{AdamW, AdamWState, AdaptiveMomentumState, LearningRate, Optimizer};
+use burn::optim::{AdamWState, AdaptiveMomentumState, LearningRate, Optimizer};
 use burn::tensor::{Device, Tensor};
 use espalier_core::ops;
 
 use crate::config::OptimConfig;
 
-/// AdamW with the state of Burn's, so that either resumes a run of the other. Burn computes a step in a dozen
-/// operations; on a CPU each of them is a pass through memory by one thread.
+/// AdamW with the same state as Burn's, so that each resumes runs of the other. On a CPU a step is one pass through
+/// memory by all threads; Burn's takes a dozen, by one thread.
 #[derive(Clone)]
-pub struct OnePass {
+pub struct AdamW {
     betas: [f32; 2],
     eps: f32,
     decay: f32,
 }
 
-impl OnePass {
+impl AdamW {
     /// Takes the values of a configuration, with this weight decay.
     pub fn new(config: &OptimConfig, decay: f32) -> Self {
         Self {
@@ -26,7 +26,7 @@ impl OnePass {
     }
 }
 
-impl Optimizer for OnePass {
+impl Optimizer for AdamW {
     type State<const D: usize> = AdamWState<D>;
 
     fn step<const D: usize>(
@@ -41,7 +41,7 @@ impl Optimizer for OnePass {
             |state| state.momentum,
         );
         let step = moments.time + 1;
-        let update = ops::AdamW {
+        let update = ops::AdamWStep {
             rate,
             betas: self.betas,
             eps: self.eps,
@@ -55,7 +55,7 @@ impl Optimizer for OnePass {
     }
 
     fn to_device<const D: usize>(state: Self::State<D>, device: &Device) -> Self::State<D> {
-        AdamW::to_device(state, device)
+        burn::optim::AdamW::to_device(state, device)
     }
 }
 
@@ -70,7 +70,7 @@ mod tests {
     #[test]
     fn steps_are_those_of_burn_whose_state_is_taken_over() {
         let device = Device::flex().autodiff();
-        let ours = OnePass {
+        let ours = AdamW {
             betas: [0.9, 0.98],
             eps: 1e-8,
             decay: 0.2,
@@ -81,7 +81,7 @@ mod tests {
             .with_weight_decay(0.2);
         let linear = LinearConfig::new(7, 5).init(&device);
         let x = Tensor::<2>::random([4, 7], Distribution::Normal(0.0, 1.0), &device);
-        // Burn's first two steps, then its third one beside ours.
+        // Two steps of Burn's, then three of each from the same state.
         let step = |optimizer: &mut ModuleOptimizer, linear: burn::nn::Linear| {
             let loss = linear.forward(x.clone()).powi_scalar(2).sum();
             let grads = GradientsParams::from_grads(loss.backward(), &linear);

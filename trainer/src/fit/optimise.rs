@@ -6,7 +6,7 @@ use burn::tensor::Tensor;
 use espalier_core::ops;
 use sha2::{Digest, Sha256};
 
-use super::adamw::OnePass;
+use super::adamw::AdamW;
 use crate::config::{DecayGroups, OptimConfig};
 
 /// Returns the parameters without weight decay, as a pattern for the end of their path.
@@ -24,8 +24,8 @@ fn without_decay(groups: DecayGroups) -> &'static str {
 pub fn optimizer(config: &OptimConfig) -> anyhow::Result<ModuleOptimizer> {
     let exempt = ParamGroup::from_regex(without_decay(config.wd_groups))
         .map_err(|e| anyhow::anyhow!("pattern of parameters without weight decay: {e:?}"))?;
-    let optimizer = ModuleOptimizer::from(OnePass::new(config, config.wd));
-    Ok(optimizer.with_group(exempt, OnePass::new(config, 0.0), None))
+    let optimizer = ModuleOptimizer::from(AdamW::new(config, config.wd));
+    Ok(optimizer.with_group(exempt, AdamW::new(config, 0.0), None))
 }
 
 /// Gives every parameter an id that depends only on its path, and rows that follow each other in

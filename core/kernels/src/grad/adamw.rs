@@ -12,11 +12,11 @@ pub struct Step {
     pub rate: f32,
     /// Decay rates of the moments.
     pub betas: [f32; 2],
-    /// What both moments are multiplied with to correct their start at 0.
+    /// Factors that correct the moments for their start at 0, `1 / (1 - beta^step)`.
     pub corrections: [f32; 2],
-    /// What is added to the root of the second moment.
+    /// Number that is added to the square root of the second moment.
     pub eps: f32,
-    /// What the weights are multiplied with.
+    /// Factor of the weights, `1 - rate * weight decay`.
     pub kept: f32,
 }
 

@@ -55,7 +55,7 @@ pub struct Wanted {
 }
 
 impl FeedForward {
-    /// Computes the output and, where `keep` says so, the hidden rows before the function, which
+    /// Computes the output and, where `keep` says so, the hidden rows before GELU, which
     /// [`Self::backward`] needs.
     ///
     /// # Shapes
@@ -135,7 +135,7 @@ impl FeedForward {
         grads
     }
 
-    /// Computes the gradients of hidden rows before the function, and the rows after it.
+    /// Computes the gradients of hidden rows before GELU, and the hidden rows after it.
     fn hidden_backward(
         self,
         grad: &[f32],
@@ -190,24 +190,25 @@ mod tests {
         biases: [true; 2],
     };
 
-    /// Values for sizes: the input, the layers in the order `W, b, V, c`, and the gradient of the output.
+    /// Sizes with values: the input, the layers in the order `W, b, V, c`, and the gradient of the output.
     struct Example {
+        sizes: FeedForward,
         x: Vec<f32>,
         layers: [Vec<f32>; 4],
         grad: Vec<f32>,
     }
 
     impl Example {
-        fn new(sizes: FeedForward) -> Self {
-            let FeedForward {
-                rows,
-                width,
-                hidden,
-                ..
-            } = sizes;
+        fn new([rows, width, hidden]: [usize; 3], gelu: Gelu) -> Self {
             let values = |len: usize, start: usize| (start..start + len).map(value).collect();
             let size = width * hidden;
             Self {
+                sizes: FeedForward {
+                    rows,
+                    width,
+                    hidden,
+                    gelu,
+                },
                 x: values(rows * width, 0),
                 layers: [
                     values(size, 7),
@@ -252,16 +253,10 @@ mod tests {
 
     #[test]
     fn gradients_are_those_of_differences() {
-        for (rows, width, hidden) in [(1, 1, 1), (3, 2, 5), (4, 3, 8)] {
-            let gelu = Gelu::Quick;
-            let sizes = FeedForward {
-                rows,
-                width,
-                hidden,
-                gelu,
-            };
-            let example = Example::new(sizes);
-            let (x, grad, layers) = (&example.x, &example.grad, example.layers());
+        for lengths in [[1, 1, 1], [3, 2, 5], [4, 3, 8]] {
+            let example = Example::new(lengths, Gelu::Quick);
+            let Example { sizes, x, grad, .. } = &example;
+            let layers = example.layers();
             let (output, kept) = sizes.forward(x, layers, true);
             let found = sizes.backward([x, &kept, grad], layers, ALL);
             let [first, b, second, c] = &example.layers;
@@ -271,25 +266,18 @@ mod tests {
                 [x, first, b, second, c],
                 (&output, grad),
                 [&found.x, of_first, of_b, of_second, of_c],
-                |inputs| weighted(sizes, inputs, grad),
+                |inputs| weighted(*sizes, inputs, grad),
             );
         }
     }
 
     #[test]
     fn blocks_of_rows_agree_with_separate_layers() {
-        let (rows, width, hidden) = (600, 6, 10);
-        let gelu = Gelu::Exact;
-        let sizes = FeedForward {
-            rows,
-            width,
-            hidden,
-            gelu,
-        };
-        let example = Example::new(sizes);
-        let (x, grad, layers) = (&example.x, &example.grad, example.layers());
+        let example = Example::new([600, 6, 10], Gelu::Exact);
+        let Example { sizes, x, grad, .. } = &example;
+        let layers = example.layers();
         let [first, b, second, c] = &example.layers;
-        let [to_hidden, to_output] = sizes.maps(rows);
+        let [to_hidden, to_output] = sizes.maps(sizes.rows);
         let (output, kept) = sizes.forward(x, layers, true);
         assert_eq!(
             sizes.forward(x, layers, false),
@@ -299,10 +287,10 @@ mod tests {
         let expected = to_hidden.forward(x, first, Some(b));
         close(&kept, &expected);
         let mut after = expected.clone();
-        gelu.apply(&mut after);
+        sizes.gelu.apply(&mut after);
         close(&output, &to_output.forward(&after, second, Some(c)));
         let mut slopes = to_output.input_grad(second, grad);
-        gelu.backward(&expected, &mut slopes, &mut after);
+        sizes.gelu.backward(&expected, &mut slopes, &mut after);
         let found = sizes.backward([x, &kept, grad], layers, ALL);
         close(&found.x, &to_hidden.input_grad(first, &slopes));
         close(&found.weights[0], &to_hidden.weight_grad(x, &slopes));

@@ -70,7 +70,7 @@ pub(super) fn sum(parts: Vec<Vec<f32>>, len: usize) -> Vec<f32> {
     sum
 }
 
-/// Adds rows, which start `stride` values apart, to `sum`, which has at most their length.
+/// Adds up rows that start `stride` values apart into `sum`, whose length is at most `stride`.
 pub(super) fn add_rows(rows: &[f32], stride: usize, sum: &mut [f32]) {
     Arch::new().dispatch(
         #[inline(always)]

@@ -10,11 +10,12 @@ use espalier_kernels::grad::feed_forward as loops;
 use super::array::{Array, View, wanted_of};
 use super::node::{Operation, apply};
 
-/// The inputs are the rows, the weight and the bias of the first layer, and those of the second one.
+/// Two linear layers with GELU between them. The inputs are the rows, the weight and bias of the first layer, and the
+/// weight and bias of the second one.
 #[derive(Clone, Debug)]
 struct FeedForward {
     gelu: Gelu,
-    /// The hidden rows before the function; empty without a graph.
+    /// Hidden rows before GELU, for the backward pass; empty without a graph.
     kept: Arc<Vec<f32>>,
 }
 
